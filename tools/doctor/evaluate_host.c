@@ -20,12 +20,13 @@ static const struct accel_machine *machine_of(const struct accel_doctor_evaluati
     return accel_topology_machine(doctor->context->topology);
 }
 
-/* Adds a row that concerns no piece of hardware. */
-static void add_row(struct accel_doctor_evaluation *doctor, struct accel_doctor_row row)
-{
-    row.hardware = -1;
-    accel_doctor_add_row(doctor, &row);
-}
+/* A row that concerns no piece of hardware. */
+#define ROW(state_of, area_of, check_of, subject_of, ...)                                                              \
+    (struct accel_doctor_row)                                                                                          \
+    {                                                                                                                  \
+        .state = ACCEL_DOCTOR_##state_of, .area = area_of, .check = check_of, .subject = subject_of, .hardware = -1,   \
+        __VA_ARGS__                                                                                                    \
+    }
 
 /* ---- system ---- */
 
@@ -34,17 +35,14 @@ static void check_containers(struct accel_doctor_evaluation *doctor)
     for (const struct accel_evidence_item *item = doctor->evidence->first; item; item = item->next) {
         if (strcmp(item->kind, "container") != 0)
             continue;
-        add_row(doctor,
-                (struct accel_doctor_row){
-                    .state = ACCEL_DOCTOR_NOTE,
-                    .area = "system",
-                    .check = "system.container",
-                    .subject = "container",
-                    .text = accel_doctor_text(
-                        doctor,
-                        "runs inside a container (%s): limits, device nodes and libraries are those of the container",
-                        item->name),
-                    .origin = accel_evidence_value(item, "origin")});
+        accel_doctor_add_row(
+            doctor,
+            &ROW(NOTE, "system", "system.container", "container",
+                 .text = accel_doctor_text(
+                     doctor,
+                     "runs inside a container (%s): limits, device nodes and libraries are those of the container",
+                     item->name),
+                 .origin = accel_evidence_value(item, "origin")));
     }
 }
 
@@ -56,21 +54,15 @@ static void check_system(struct accel_doctor_evaluation *doctor)
     const char *os = accel_evidence_value(item, "os");
     const char *huge = accel_evidence_value(pages, "text");
     if (kernel)
-        add_row(doctor, (struct accel_doctor_row){
-                            .state = ACCEL_DOCTOR_NOTE,
-                            .area = "system",
-                            .check = "system.kernel",
-                            .subject = "kernel",
-                            .text = accel_doctor_text(doctor, "%s%s%s", kernel, os ? ", " : "", os ? os : ""),
-                            .origin = "uname"});
+        accel_doctor_add_row(doctor,
+                             &ROW(NOTE, "system", "system.kernel", "kernel",
+                                  .text = accel_doctor_text(doctor, "%s%s%s", kernel, os ? ", " : "", os ? os : ""),
+                                  .origin = "uname"));
     check_containers(doctor);
     if (huge && strstr(huge, "[never]"))
-        add_row(doctor, (struct accel_doctor_row){.state = ACCEL_DOCTOR_NOTE,
-                                                  .area = "system",
-                                                  .check = "system.hugepages",
-                                                  .subject = "huge pages",
-                                                  .text = "switched off: weights are in small pages",
-                                                  .origin = DOCTOR_HUGE_PAGES});
+        accel_doctor_add_row(doctor,
+                             &ROW(NOTE, "system", "system.hugepages", "huge pages",
+                                  .text = "switched off: weights are in small pages", .origin = DOCTOR_HUGE_PAGES));
 }
 
 /* ---- processors ---- */
@@ -78,11 +70,9 @@ static void check_system(struct accel_doctor_evaluation *doctor)
 static void check_cpu_set(struct accel_doctor_evaluation *doctor)
 {
     const struct accel_machine *machine = machine_of(doctor);
-    struct accel_doctor_row row = {.state = ACCEL_DOCTOR_GOOD,
-                                   .area = "processors",
-                                   .check = "cpu.set",
-                                   .subject = machine->processor[0] != '\0' ? machine->processor : "processors",
-                                   .origin = machine->allowed_origin};
+    struct accel_doctor_row row =
+        ROW(GOOD, "processors", "cpu.set", machine->processor[0] != '\0' ? machine->processor : "processors",
+            .origin = machine->allowed_origin);
     if (machine->allowed_cpu_count < machine->cpu_count) {
         row.state = ACCEL_DOCTOR_WARN;
         row.text = accel_doctor_text(doctor, "%u of %u hardware threads may be used: %s", machine->allowed_cpu_count,
@@ -93,7 +83,7 @@ static void check_cpu_set(struct accel_doctor_evaluation *doctor)
         row.text = accel_doctor_text(doctor, "all %u hardware threads of %u cores may be used", machine->cpu_count,
                                      machine->core_count);
     }
-    add_row(doctor, row);
+    accel_doctor_add_row(doctor, &row);
 }
 
 static void check_cpu_quota(struct accel_doctor_evaluation *doctor)
@@ -101,12 +91,9 @@ static void check_cpu_quota(struct accel_doctor_evaluation *doctor)
     const struct accel_machine *machine = machine_of(doctor);
     const struct accel_cpu_quota *quota = &machine->limits.cpu;
     double processors = quota->period == 0 ? 0 : (double)quota->quota / (double)quota->period;
-    struct accel_doctor_row row = {.state = ACCEL_DOCTOR_GOOD,
-                                   .area = "processors",
-                                   .check = "cpu.quota",
-                                   .subject = "quota",
-                                   .text = "no CPU quota is below the number of processors",
-                                   .origin = quota->origin};
+    struct accel_doctor_row row =
+        ROW(GOOD, "processors", "cpu.quota", "quota", .text = "no CPU quota is below the number of processors",
+            .origin = quota->origin);
     if (quota->origin && processors > 0 && processors < machine->allowed_cpu_count) {
         row.state = ACCEL_DOCTOR_WARN;
         row.text = accel_doctor_text(doctor, "the group may use the time of %.3g processors, of %u that it may run on",
@@ -115,7 +102,7 @@ static void check_cpu_quota(struct accel_doctor_evaluation *doctor)
             doctor, "raise cpu.max of the group (--cpus=%u for a container) if more time is meant for it",
             machine->allowed_cpu_count);
     }
-    add_row(doctor, row);
+    accel_doctor_add_row(doctor, &row);
 }
 
 static void check_thread_plan(struct accel_doctor_evaluation *doctor)
@@ -123,8 +110,7 @@ static void check_thread_plan(struct accel_doctor_evaluation *doctor)
     const struct accel_thread_policy policy = {0};
     struct accel_thread_plan plan = {0};
     struct accel_error error = {0};
-    struct accel_doctor_row row = {
-        .state = ACCEL_DOCTOR_GOOD, .area = "processors", .check = "cpu.threads", .subject = "threads"};
+    struct accel_doctor_row row = ROW(GOOD, "processors", "cpu.threads", "threads", .text = "");
     if (accel_topology_threads(doctor->context->topology, &policy, &plan, &error) != ACCEL_OK) {
         row.state = ACCEL_DOCTOR_BAD;
         row.text = accel_doctor_text(doctor, "%s", error.text);
@@ -134,7 +120,7 @@ static void check_thread_plan(struct accel_doctor_evaluation *doctor)
         row.text = accel_doctor_text(doctor, "a run would use %u: %s", plan.count, plan.reason);
         row.origin = accel_doctor_text(doctor, "%s", plan.origin);
     }
-    add_row(doctor, row);
+    accel_doctor_add_row(doctor, &row);
     accel_thread_plan_free(&plan);
 }
 
@@ -146,19 +132,15 @@ static void check_usable_memory(struct accel_doctor_evaluation *doctor)
     const struct accel_amount *usable = &machine->memory_usable;
     /* If the limit of a control group is the cause, check_memory_limit reports it. */
     bool is_low = usable->bytes < LOW_MEMORY && usable->origin != machine->limits.memory_headroom.origin;
-    struct accel_doctor_row row = {.state = ACCEL_DOCTOR_UNKNOWN,
-                                   .area = "memory",
-                                   .check = "memory.usable",
-                                   .subject = "memory",
-                                   .text = "the amount of memory is unknown",
-                                   .origin = usable->origin};
+    struct accel_doctor_row row = ROW(UNKNOWN, "memory", "memory.usable", "memory",
+                                      .text = "the amount of memory is unknown", .origin = usable->origin);
     if (usable->origin) {
         row.state = is_low ? ACCEL_DOCTOR_WARN : ACCEL_DOCTOR_GOOD;
         row.text = accel_doctor_text(doctor, "%.2f GiB of %.2f GiB are available", (double)usable->bytes / GIB,
                                      (double)machine->limits.memory_total.bytes / GIB);
         row.remedy = is_low ? "end programs that hold memory" : "";
     }
-    add_row(doctor, row);
+    accel_doctor_add_row(doctor, &row);
 }
 
 static void check_memory_limit(struct accel_doctor_evaluation *doctor)
@@ -167,12 +149,9 @@ static void check_memory_limit(struct accel_doctor_evaluation *doctor)
     const struct accel_amount *limit = &limits->memory_limit;
     const struct accel_amount *total = &limits->memory_total;
     bool is_low = limits->memory_headroom.bytes < LOW_MEMORY;
-    struct accel_doctor_row row = {.state = ACCEL_DOCTOR_GOOD,
-                                   .area = "memory",
-                                   .check = "memory.limit",
-                                   .subject = "limit",
-                                   .text = "no control group limits memory below that of the machine",
-                                   .origin = limit->origin};
+    struct accel_doctor_row row =
+        ROW(GOOD, "memory", "memory.limit", "limit", .text = "no control group limits memory below that of the machine",
+            .origin = limit->origin);
     if (limit->origin && (total->origin == NULL || limit->bytes < total->bytes)) {
         row.state = is_low ? ACCEL_DOCTOR_WARN : ACCEL_DOCTOR_NOTE;
         row.text = accel_doctor_text(doctor, "the group may hold %.2f GiB, of which %.2f GiB are left",
@@ -180,21 +159,17 @@ static void check_memory_limit(struct accel_doctor_evaluation *doctor)
         row.remedy =
             is_low ? "raise memory.max of the group (--memory for a container), or end the processes that use it" : "";
     }
-    add_row(doctor, row);
+    accel_doctor_add_row(doctor, &row);
 }
 
 static void check_numa_nodes(struct accel_doctor_evaluation *doctor)
 {
     uint32_t count = machine_of(doctor)->numa_count;
     if (count > 1)
-        add_row(doctor,
-                (struct accel_doctor_row){
-                    .state = ACCEL_DOCTOR_NOTE,
-                    .area = "memory",
-                    .check = "memory.numa",
-                    .subject = "NUMA",
-                    .text = accel_doctor_text(doctor, "%u nodes: memory of another node is slower to read", count),
-                    .origin = "hwloc"});
+        accel_doctor_add_row(
+            doctor, &ROW(NOTE, "memory", "memory.numa", "NUMA",
+                         .text = accel_doctor_text(doctor, "%u nodes: memory of another node is slower to read", count),
+                         .origin = "hwloc"));
 }
 
 /* ---- folders ---- */
@@ -230,11 +205,7 @@ static void check_folder(struct accel_doctor_evaluation *doctor, const struct fo
     const char *path = accel_evidence_value(item, "path");
     const char *free_bytes = accel_evidence_value(item, "free");
     uint64_t free_space = free_bytes ? strtoull(free_bytes, NULL, 10) : UINT64_MAX;
-    struct accel_doctor_row row = {.state = ACCEL_DOCTOR_GOOD,
-                                   .area = "folders",
-                                   .check = folder->check,
-                                   .subject = path ? path : folder->name,
-                                   .origin = path};
+    struct accel_doctor_row row = ROW(GOOD, "folders", folder->check, path ? path : folder->name, .origin = path);
     if (item == NULL) {
         row.state = ACCEL_DOCTOR_UNKNOWN;
         row.text = "was not checked";
@@ -248,7 +219,7 @@ static void check_folder(struct accel_doctor_evaluation *doctor, const struct fo
     } else {
         row.text = accel_evidence_is(item, "exists") ? "can be written" : "will be created on first use";
     }
-    add_row(doctor, row);
+    accel_doctor_add_row(doctor, &row);
 }
 
 static void check_folders(struct accel_doctor_evaluation *doctor)
@@ -279,16 +250,13 @@ static uint32_t check_device_ranks(struct accel_doctor_evaluation *doctor)
         if (is_reported)
             continue;
         count++;
-        add_row(doctor,
-                (struct accel_doctor_row){
-                    .state = ACCEL_DOCTOR_BAD,
-                    .area = "folders",
-                    .check = "profiles.rank",
-                    .subject = listed->info.name,
-                    .text = accel_doctor_text(doctor, "cannot be ranked or planned for: %s", listed->unranked->text),
-                    .remedy = *listed->unranked->remedy
-                                  ? accel_doctor_text(doctor, "%s", listed->unranked->remedy)
-                                  : "correct the profile; accelctl profile lint shows all that is wrong"});
+        accel_doctor_add_row(
+            doctor,
+            &ROW(BAD, "folders", "profiles.rank", listed->info.name,
+                 .text = accel_doctor_text(doctor, "cannot be ranked or planned for: %s", listed->unranked->text),
+                 .remedy = *listed->unranked->remedy
+                               ? accel_doctor_text(doctor, "%s", listed->unranked->remedy)
+                               : "correct the profile; accelctl profile lint shows all that is wrong"));
     }
     return count;
 }
@@ -299,25 +267,19 @@ static void check_variable(void *data, const char *name, const char *near)
     struct accel_doctor_evaluation *doctor = data;
     /* A variable is set in the environment, an option is typed on the command line. */
     const char *action = near && *near == '-' ? "type " : "set ";
-    add_row(doctor, (struct accel_doctor_row){
-                        .state = ACCEL_DOCTOR_WARN,
-                        .area = "folders",
-                        .check = "profiles.variable",
-                        .subject = accel_doctor_text(doctor, "environment %s", name),
-                        .text = accel_doctor_text(doctor, "unknown variable without effect%s%s%s",
-                                                  near ? "; did you mean " : "", near ? near : "", near ? "?" : ""),
-                        .remedy = accel_doctor_text(doctor, "%s%s%sunset %s", near ? action : "", near ? near : "",
-                                                    near ? " instead, or " : "", name)});
+    accel_doctor_add_row(
+        doctor, &ROW(WARN, "folders", "profiles.variable", accel_doctor_text(doctor, "environment %s", name),
+                     .text = accel_doctor_text(doctor, "unknown variable without effect%s%s%s",
+                                               near ? "; did you mean " : "", near ? near : "", near ? "?" : ""),
+                     .remedy = accel_doctor_text(doctor, "%s%s%sunset %s", near ? action : "", near ? near : "",
+                                                 near ? " instead, or " : "", name)));
 }
 
 static void check_profiles(struct accel_doctor_evaluation *doctor)
 {
     const struct accel_error *why = &doctor->context->profile_error;
-    struct accel_doctor_row row = {.state = ACCEL_DOCTOR_GOOD,
-                                   .area = "folders",
-                                   .check = "profiles",
-                                   .subject = "profiles",
-                                   .text = "all profiles for this machine can be read"};
+    struct accel_doctor_row row =
+        ROW(GOOD, "folders", "profiles", "profiles", .text = "all profiles for this machine can be read");
     /* A faulty table of variables blocks every plan; the rows of the devices report it. */
     if (doctor->context->profile)
         accel_profile_unknown_each(doctor->context->profile, check_variable, doctor, NULL);
@@ -330,7 +292,7 @@ static void check_profiles(struct accel_doctor_evaluation *doctor)
                          ? accel_doctor_text(doctor, "%s", why->remedy)
                          : "install them, or set ACCEL_PROFILE_PATH to the folder that holds base.yaml";
     }
-    add_row(doctor, row);
+    accel_doctor_add_row(doctor, &row);
 }
 
 static void check_plugin(struct accel_doctor_evaluation *doctor, const struct accel_plugin_info *info)
@@ -338,7 +300,8 @@ static void check_plugin(struct accel_doctor_evaluation *doctor, const struct ac
     struct accel_doctor_row row = {.area = "plugins",
                                    .check = info->code == ACCEL_E_DENIED ? "plugin.trust" : "plugin.load",
                                    .subject = info->name,
-                                   .origin = info->path};
+                                   .origin = info->path,
+                                   .hardware = -1};
     if (info->state == ACCEL_PLUGIN_LOADED) {
         row.state = ACCEL_DOCTOR_GOOD;
         row.text = accel_doctor_text(doctor, "version %s, trusted and loaded, %u device%s", info->version,
@@ -353,7 +316,7 @@ static void check_plugin(struct accel_doctor_evaluation *doctor, const struct ac
         row.text = accel_doctor_text(doctor, "refused: %s (%s)", info->text, accel_error_name(info->code));
         row.remedy = info->remedy;
     }
-    add_row(doctor, row);
+    accel_doctor_add_row(doctor, &row);
 }
 
 static void check_plugins(struct accel_doctor_evaluation *doctor)
@@ -362,14 +325,10 @@ static void check_plugins(struct accel_doctor_evaluation *doctor)
     for (uint32_t i = 0; i < count; i++)
         check_plugin(doctor, accel_plugin_get(doctor->context, i));
     if (count == 0)
-        add_row(doctor, (struct accel_doctor_row){
-                            .state = ACCEL_DOCTOR_BAD,
-                            .area = "plugins",
-                            .check = "plugin.found",
-                            .subject = "drivers",
-                            .text = "no driver plugin was found",
-                            .remedy = "install the drivers of accel, or set ACCEL_DRIVER_PATH to the folder that holds "
-                                      "them"});
+        accel_doctor_add_row(
+            doctor, &ROW(BAD, "plugins", "plugin.found", "drivers", .text = "no driver plugin was found",
+                         .remedy = "install the drivers of accel, or set ACCEL_DRIVER_PATH to the folder that holds "
+                                   "them"));
 }
 
 void accel_doctor_check_host(struct accel_doctor_evaluation *doctor)
