@@ -3,8 +3,6 @@
 
 #include <stdio.h>
 
-#include <accel/quant/format.h>
-
 #include "sdk/conform/list.h"
 
 void conform_add(struct conform_list *list, enum conform_needs needs, uint32_t parameter,
@@ -20,17 +18,6 @@ void conform_add(struct conform_list *list, enum conform_needs needs, uint32_t p
     vsnprintf(test->name, sizeof(test->name), name, values);
     va_end(values);
     list->count++;
-}
-
-void conform_add_types(struct conform_list *list, const char *group, void (*run)(struct conform *conform))
-{
-    struct accel_format format;
-    uint32_t type;
-
-    for (uint32_t i = 0; (type = conform_type(i)) != ACCEL_TYPE_NONE; i++) {
-        accel_format_describe(type, &format);
-        conform_add(list, CONFORM_DEVICE, type, run, "%s/%s", group, format.name);
-    }
 }
 
 static const struct conform_operator *const operators[ACCEL_OP_END] = {

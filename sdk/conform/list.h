@@ -28,9 +28,6 @@ struct conform_list {
 void conform_add(struct conform_list *list, enum conform_needs needs, uint32_t parameter,
                  void (*run)(struct conform *conform), const char *name, ...) ACCEL_PRINTF(5, 6);
 
-/** Adds a test GROUP/TYPE for each weight type, whose parameter is the type. */
-void conform_add_types(struct conform_list *list, const char *group, void (*run)(struct conform *conform));
-
 struct reference_call;
 struct trial_case;
 

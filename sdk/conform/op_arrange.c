@@ -108,26 +108,6 @@ static const char *const element_shapes[] = {"f:t1",        "f:7",          "f:t
                                              "f:2,255",     "f:t130,48",    "f:t65551,3",     "f:t2,140003",
                                              "f:t5,3,2,17", "f:t3,2,5,7,3", "f:t2,3,2,4,3,2", "f:t66001"};
 
-static void scale(struct conform *conform)
-{
-    static const float pairs[][2] = {{2, 0}, {0.125f, 1}, {-1.5f, 300}, {0, 7}, {1, -0.5f}, {1e4f, 0.25f}, {-0.3f, 0}};
-
-    for (uint32_t i = 0; i < COUNT(element_shapes) + conform->rounds; i++) {
-        const float *pair = pairs[i % COUNT(pairs)];
-        const struct accel_scale at = {.size = sizeof(at), .scale = pair[0], .add = pair[1]};
-        uint64_t extents[ACCEL_RANK];
-        char text[TEXT] = "", attributes[TEXT];
-
-        append_input(text, 'f', random_shape(conform, ACCEL_RANK, extents), extents, 0);
-        snprintf(attributes, sizeof(attributes), "times %g plus %g", (double)at.scale, (double)at.add);
-        trial_case_run(conform, &(struct trial_case){.op = ACCEL_OP_SCALE,
-                                                     .ceiling = TRIAL_F32,
-                                                     .inputs = i < COUNT(element_shapes) ? element_shapes[i] : text,
-                                                     .attributes = &at,
-                                                     .text = attributes});
-    }
-}
-
 /* Some elements are limits themselves, infinite, or zeros of either sign. */
 static void fill_extremes(struct trial_inputs *inputs)
 {
@@ -138,25 +118,30 @@ static void fill_extremes(struct trial_inputs *inputs)
             inputs->floats[0][e] = extremes[conform_below(inputs->conform, COUNT(extremes))];
 }
 
-static void clamp(struct conform *conform)
+/* Tests scale or clamp, as the parameter says. */
+static void elements(struct conform *conform)
 {
+    static const float scales[][2] = {{2, 0}, {0.125f, 1}, {-1.5f, 300}, {0, 7}, {1, -0.5f}, {1e4f, 0.25f}, {-0.3f, 0}};
     static const float limits[][2] = {{-0.5f, 0.5f},         {-INFINITY, 0.125f}, {0, INFINITY},
                                       {-INFINITY, INFINITY}, {0.25f, 0.25f},      {-7, -0.75f}};
+    const bool scales_them = conform->parameter == ACCEL_OP_SCALE;
 
     for (uint32_t i = 0; i < COUNT(element_shapes) + conform->rounds; i++) {
-        const float *pair = limits[i % COUNT(limits)];
-        const struct accel_clamp at = {.size = sizeof(at), .low = pair[0], .high = pair[1]};
+        const float *pair = scales_them ? scales[i % COUNT(scales)] : limits[i % COUNT(limits)];
+        const struct accel_scale scale = {.size = sizeof(scale), .scale = pair[0], .add = pair[1]};
+        const struct accel_clamp clamp = {.size = sizeof(clamp), .low = pair[0], .high = pair[1]};
         uint64_t extents[ACCEL_RANK];
         char text[TEXT] = "", attributes[TEXT];
 
         append_input(text, 'f', random_shape(conform, ACCEL_RANK, extents), extents, 0);
-        snprintf(attributes, sizeof(attributes), "%g to %g", (double)at.low, (double)at.high);
-        trial_case_run(conform, &(struct trial_case){.op = ACCEL_OP_CLAMP,
-                                                     .ceiling = TRIAL_EXACT,
+        snprintf(attributes, sizeof(attributes), scales_them ? "times %g plus %g" : "%g to %g", (double)pair[0],
+                 (double)pair[1]);
+        trial_case_run(conform, &(struct trial_case){.op = conform->parameter,
+                                                     .ceiling = scales_them ? TRIAL_F32 : TRIAL_EXACT,
                                                      .inputs = i < COUNT(element_shapes) ? element_shapes[i] : text,
-                                                     .attributes = &at,
+                                                     .attributes = scales_them ? (const void *)&scale : &clamp,
                                                      .text = attributes,
-                                                     .fill = fill_extremes});
+                                                     .fill = scales_them ? NULL : fill_extremes});
     }
 }
 
@@ -197,9 +182,10 @@ static void chain(struct conform *conform)
 }
 
 const struct conform_operator conform_op_scale = {
-    .compute = compute_scale, .tests = {CONFORM_TEST("elements", scale, 0), CONFORM_TEST("chain", chain, 0)}};
+    .compute = compute_scale,
+    .tests = {CONFORM_TEST("elements", elements, ACCEL_OP_SCALE), CONFORM_TEST("chain", chain, 0)}};
 const struct conform_operator conform_op_clamp = {.compute = compute_clamp,
-                                                  .tests = {CONFORM_TEST("elements", clamp, 0)}};
+                                                  .tests = {CONFORM_TEST("elements", elements, ACCEL_OP_CLAMP)}};
 
 /* ---- concat ---- */
 

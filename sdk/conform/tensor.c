@@ -43,6 +43,17 @@ uint32_t conform_type(uint32_t index)
                         planar_formats[index / COUNT(planar_groups)].scheme);
 }
 
+void conform_add_types(struct conform_list *list, const char *group, void (*run)(struct conform *conform))
+{
+    struct accel_format format;
+    uint32_t type;
+
+    for (uint32_t i = 0; (type = conform_type(i)) != ACCEL_TYPE_NONE; i++) {
+        accel_format_describe(type, &format);
+        conform_add(list, CONFORM_DEVICE, type, run, "%s/%s", group, format.name);
+    }
+}
+
 uint64_t conform_block(uint32_t type)
 {
     struct accel_format format;

@@ -6,6 +6,7 @@
 #include <accel/quant/format.h>
 
 #include "sdk/conform/conform.h"
+#include "sdk/conform/list.h"
 
 /** Distinct rows of one tensor: a prime, so that tiles and groups of rows do not all hold identical rows. */
 #define CONFORM_DISTINCT 61u
@@ -35,6 +36,9 @@ void conform_tensor_make_tall(struct conform *conform, uint32_t type, uint64_t r
 /** Write-protects the planes: a write to them ends the process. */
 void conform_tensor_protect(const struct conform_tensor *tensor);
 void conform_tensor_free(struct conform_tensor *tensor);
+
+/** Adds a test GROUP/TYPE for each weight type, whose parameter is the type. */
+void conform_add_types(struct conform_list *list, const char *group, void (*run)(struct conform *conform));
 
 /** Returns the least width that is a whole number of blocks of the type. */
 uint64_t conform_block(uint32_t type);

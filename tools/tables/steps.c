@@ -13,28 +13,21 @@
 
 #include <accel/model/describe.h>
 
+#include "core/base/arena.h"
+#include "core/base/strbuf.h"
 #include "core/profile/keys.h"
 #include "tools/tables/steps.h"
 #include "tools/tables/tables.h"
 
 enum { SETTINGS_MOST = 16, VALUE = 48 };
 
-/* Texts generated for one step; all other texts belong to the tables. */
-struct step_texts {
-    char *settings;
-    char *weights;
-    char *cost;
-    char *needs;
-    char *text;
-};
-
 struct plan_steps {
     struct accel_tables *tables;
     struct plan_step *steps;
-    struct step_texts *texts; /* one for each step */
     uint32_t count;
-    bool must_run;          /* fit skips steps after which the current file could not run */
-    bool are_searches_last; /* fit searches values with the fixed steps in force */
+    struct accel_arena texts; /* generated for the steps; all other texts belong to the tables */
+    bool must_run;            /* fit skips steps after which the current file could not run */
+    bool are_searches_last;   /* fit searches values with the fixed steps in force */
 };
 
 /* One step under trial. */
@@ -131,6 +124,21 @@ static bool is_in_force(const struct accel_model_plan *plan, const struct trial 
     return true;
 }
 
+/* Formats a text into the arena; NULL without memory. */
+ACCEL_PRINTF(2, 3) static char *text_of(struct accel_arena *arena, const char *format, ...)
+{
+    struct accel_strbuf buf = {0};
+    va_list values;
+    char *text;
+
+    va_start(values, format);
+    accel_strbuf_vprintf(&buf, format, values);
+    va_end(values);
+    text = buf.failed ? NULL : accel_arena_strdup(arena, accel_strbuf_get(&buf));
+    accel_strbuf_free(&buf);
+    return text;
+}
+
 /* ---- weights of a quantized file ---- */
 
 /* Returns the bits of a type by its name: 4 for "q4", "q4_1", "iq4_nl" and "nf4", 16 for "bf16"; 0 if the name has
@@ -220,58 +228,49 @@ static bool converts_few(const struct accel_model_plan *plan, const struct trial
 /* accelctl quantize refuses a quantized file: then the step requires another file. It does not quantize transposed
  * matrices, which a run converts when it loads them: then the step requires no file. Neither does a step that leaves
  * most matrices as they are. */
-static char *needs_text(const struct accel_model_plan *plan, const struct trial *trial)
+static char *needs_text(struct accel_arena *arena, const struct accel_model_plan *plan, const struct trial *trial)
 {
     const struct accel_advice *advice = trial->advice;
     struct converted sum;
     static const char command[] = "accelctl quantize --type ";
-    const size_t bytes = strlen(advice->needs) + 128;
     const char *in = strstr(advice->needs, " IN OUT");
-    char *text = malloc(bytes);
     bool is_loaded = accel_model_description_is_transposed(accel_model_plan_description(plan)) != 0 ||
                      converts_few(plan, trial, &sum);
 
-    if (text == NULL || in == NULL || strncmp(advice->needs, command, sizeof(command) - 1) != 0 ||
+    if (in == NULL || strncmp(advice->needs, command, sizeof(command) - 1) != 0 ||
         (quantized_type(plan) == NULL && !is_loaded))
-        return text == NULL ? NULL : strcpy(text, advice->needs);
-    if (is_loaded) {
-        text[0] = '\0';
-        return text;
-    }
+        return accel_arena_strdup(arena, advice->needs);
+    if (is_loaded)
+        return accel_arena_strdup(arena, "");
     /* Models are also published in this type, as gpt-oss: there are no other weights. */
-    if (strcmp(quantized_type(plan), "mxfp4") == 0)
-        snprintf(text, bytes,
-                 "%.*s --requantize IN OUT if the model was published in mxfp4; else of its original weights",
-                 (int)(in - advice->needs), advice->needs);
-    else
-        snprintf(text, bytes, "%.*s ORIGINAL OUT, with the original weights (F16, BF16 or F32): this file is quantized",
-                 (int)(in - advice->needs), advice->needs);
-    return text;
+    return text_of(arena,
+                   strcmp(quantized_type(plan), "mxfp4") == 0
+                       ? "%.*s --requantize IN OUT if the model was published in mxfp4; else of its original weights"
+                       : "%.*s ORIGINAL OUT, with the original weights (F16, BF16 or F32): this file is quantized",
+                   (int)(in - advice->needs), advice->needs);
 }
 
 /* ---- records ---- */
 
-static char *settings_text(const struct trial *trial)
+static char *settings_text(struct accel_arena *arena, const struct trial *trial)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
+    char *text = accel_arena_strdup(arena, "");
 
-    if (out == NULL)
-        return NULL;
-    for (uint32_t i = 0; i < trial->override_count; i++)
-        fprintf(out, "%s--set %s=%s", i == 0 ? "" : " ", trial->overrides[i].key, trial->overrides[i].value);
-    fclose(out);
+    for (uint32_t i = 0; i < trial->override_count && text != NULL; i++)
+        text = text_of(arena, "%s%s--set %s=%s", text, i == 0 ? "" : " ", trial->overrides[i].key,
+                       trial->overrides[i].value);
     return text;
 }
 
-/* Returns the types of a plan's matrices, each once, in the order of its parts. NULL without memory. */
-static char *types_text(const struct accel_model_plan *plan)
-{
-    const struct accel_plan *inner = accel_model_plan_plan(plan);
-    char text[200] = "";
+enum { TYPES = 200 };
 
-    for (uint32_t i = 0; i < accel_plan_part_count(inner); i++) {
+/* Writes the types of a plan's matrices, each once, in the order of its parts; none of no plan. */
+static void write_types(const struct accel_model_plan *plan, char text[TYPES])
+{
+    const struct accel_plan *inner = plan == NULL ? NULL : accel_model_plan_plan(plan);
+
+    text[0] = '\0';
+    for (uint32_t i = 0; inner != NULL && i < accel_plan_part_count(inner); i++) {
         const struct accel_plan_part *part = accel_plan_part_get(inner, i);
         const size_t used = strlen(text);
         bool is_listed = strcmp(part->role, "norm") == 0;
@@ -280,40 +279,34 @@ static char *types_text(const struct accel_model_plan *plan)
             is_listed = strcmp(accel_plan_part_get(inner, j)->role, "norm") != 0 &&
                         strcmp(accel_plan_part_get(inner, j)->type_name, part->type_name) == 0;
         if (!is_listed)
-            snprintf(text + used, sizeof(text) - used, "%s%s", used == 0 ? "" : ", ", part->type_name);
+            snprintf(text + used, TYPES - used, "%s%s", used == 0 ? "" : ", ", part->type_name);
     }
-    return strdup(text);
 }
 
-/* Returns the types that a trial gives to matrices, or an empty text if it changes none. NULL without memory. */
-static char *weights_text(const struct accel_model_plan *plan, const struct trial *trial)
+/* Returns the types that a trial gives to matrices, or an empty text if it changes none. */
+static char *weights_text(struct accel_arena *arena, const struct accel_model_plan *plan, const struct trial *trial)
 {
-    char *before = types_text(plan), *after = trial->plan == NULL ? strdup("") : types_text(trial->plan);
+    char before[TYPES], after[TYPES];
 
-    if (before != NULL && after != NULL && strcmp(before, after) == 0)
-        after[0] = '\0';
-    free(before);
-    return after;
+    write_types(plan, before);
+    write_types(trial->plan, after);
+    return accel_arena_strdup(arena, strcmp(before, after) == 0 ? "" : after);
 }
 
-static char *cost_text(const struct accel_model_plan *plan, const struct trial *trial)
+static char *cost_text(struct accel_arena *arena, const struct accel_model_plan *plan, const struct trial *trial)
 {
     const struct accel_advice *advice = trial->advice;
     const bool has_origin = advice->cost_origin[0] != '\0';
     struct converted sum;
     char few[160] = "";
-    size_t bytes = strlen(advice->cost) + strlen(advice->cost_origin) + sizeof(few) + 4;
-    char *text = malloc(bytes);
 
     if (converts_few(plan, trial, &sum))
         snprintf(few, sizeof(few),
                  "converts %" PRIu32 " of %" PRIu32 " matrices, as the others have as few bits; if all are "
                  "converted: ",
                  sum.count, sum.all);
-    if (text != NULL)
-        snprintf(text, bytes, "%s%s%s%s%s", few, advice->cost, has_origin ? " (" : "", advice->cost_origin,
-                 has_origin ? ")" : "");
-    return text;
+    return text_of(arena, "%s%s%s%s%s", few, advice->cost, has_origin ? " (" : "", advice->cost_origin,
+                   has_origin ? ")" : "");
 }
 
 /* Returns whether the trial needs fewer bytes in total, or on the device with the largest deficit. */
@@ -404,28 +397,24 @@ static int32_t add_step(struct plan_steps *list, const struct accel_model_plan *
 {
     struct accel_plan_fit before = verdict_of(plan);
     struct accel_plan_fit after = trial->plan == NULL ? before : verdict_of(trial->plan);
-    struct step_texts *texts = &list->texts[list->count];
+    struct plan_step *step = &list->steps[list->count++];
 
-    *texts = (struct step_texts){settings_text(trial), weights_text(plan, trial), cost_text(plan, trial),
-                                 needs_text(plan, trial), strdup(why)};
-    list->steps[list->count++] = (struct plan_step){.size = sizeof(list->steps[0]),
-                                                    .state = state,
-                                                    .name = trial->advice->id,
-                                                    .words = trial->advice->text,
-                                                    .settings = texts->settings,
-                                                    .weights = texts->weights,
-                                                    .cost = texts->cost,
-                                                    .needs = texts->needs,
-                                                    .source = trial->advice->source,
-                                                    .place = trial->advice->place,
-                                                    .text = texts->text,
-                                                    .before = before.needed,
-                                                    .after = after.needed,
-                                                    .short_by = after.short_by};
-    return texts->settings == NULL || texts->weights == NULL || texts->cost == NULL || texts->needs == NULL ||
-                   texts->text == NULL
-               ? accel_error_no_memory(error, "for steps of advice")
-               : ACCEL_OK;
+    *step = (struct plan_step){.state = state,
+                               .name = trial->advice->id,
+                               .words = trial->advice->text,
+                               .settings = settings_text(&list->texts, trial),
+                               .weights = weights_text(&list->texts, plan, trial),
+                               .cost = cost_text(&list->texts, plan, trial),
+                               .needs = needs_text(&list->texts, plan, trial),
+                               .source = trial->advice->source,
+                               .place = trial->advice->place,
+                               .text = accel_arena_strdup(&list->texts, why),
+                               .before = before.needed,
+                               .after = after.needed,
+                               .short_by = after.short_by};
+    if (step->settings && step->weights && step->cost && step->needs && step->text)
+        return ACCEL_OK;
+    return accel_error_no_memory(error, "for steps of advice");
 }
 
 /* Refuses an unknown topic and lists the known ones. */
@@ -463,8 +452,7 @@ static int32_t make_list(struct accel_context *context, const char *topic, struc
     if (code == ACCEL_OK && most == 0)
         code = refuse_topic(list->tables, topic, error);
     list->steps = calloc((size_t)most + 1, sizeof(*list->steps));
-    list->texts = calloc((size_t)most + 1, sizeof(*list->texts));
-    if (code == ACCEL_OK && (list->steps == NULL || list->texts == NULL))
+    if (code == ACCEL_OK && list->steps == NULL)
         code = accel_error_no_memory(error, "for steps of advice");
     if (code == ACCEL_OK)
         *out_list = list;
@@ -475,13 +463,7 @@ static int32_t make_list(struct accel_context *context, const char *topic, struc
 
 static void clear_list(struct plan_steps *list)
 {
-    for (uint32_t i = 0; i < list->count; i++) {
-        free(list->texts[i].settings);
-        free(list->texts[i].weights);
-        free(list->texts[i].cost);
-        free(list->texts[i].needs);
-        free(list->texts[i].text);
-    }
+    accel_arena_free(&list->texts);
     list->count = 0;
 }
 
@@ -490,7 +472,6 @@ void plan_steps_free(struct plan_steps *list)
     if (list == NULL)
         return;
     clear_list(list);
-    free(list->texts);
     free(list->steps);
     accel_tables_free(list->tables);
     free(list);

@@ -14,7 +14,6 @@ struct plan_steps;
 
 /** One step of the advice on a topic, held against this plan. */
 struct plan_step {
-    uint32_t size;
     uint32_t state;       /**< ACCEL_PLAN_STEP_... */
     const char *name;     /**< "oom.context" */
     const char *words;    /**< what it does */
