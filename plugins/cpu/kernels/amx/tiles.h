@@ -9,8 +9,7 @@
 #ifndef CPU_AMX_TILES_H
 #define CPU_AMX_TILES_H
 
-#include <stdint.h>
-#include <string.h>
+#include "plugins/cpu/kernels/vector/simd_bf16.h"
 
 /* The operand of LDTILECFG. */
 struct tile_shapes {
@@ -103,12 +102,6 @@ TILE_FUNCTION tile_pair(const uint8_t *pair, float *out_even, float *out_odd)
     memcpy(out_odd, &odd, 4);
 }
 
-/* Subnormal numbers count as zeros. */
-static inline __attribute__((unused)) float tile_normal(float x)
-{
-    return __builtin_fabsf(x) < 0x1p-126f ? __builtin_copysignf(0, x) : x;
-}
-
 /* Pairs of BF16: even and odd ones are summed separately, each fused, and both are added to the sum. */
 TILE_FUNCTION tile_dot16(int sums, int a, int b)
 {
@@ -123,9 +116,9 @@ TILE_FUNCTION tile_dot16(int sums, int a, int b)
                 tile_pair(tile_state.data[a][r] + 4 * l, &x[0], &x[1]);
                 tile_pair(tile_state.data[b][l] + 4 * n, &w[0], &w[1]);
                 for (int i = 0; i < 2; i++)
-                    part[i] = tile_normal(__builtin_fmaf(tile_normal(x[i]), tile_normal(w[i]), part[i]));
+                    part[i] = simd_flush(__builtin_fmaf(simd_flush(x[i]), simd_flush(w[i]), part[i]));
             }
-            sum = tile_normal(tile_normal(sum) + tile_normal(part[0] + part[1]));
+            sum = simd_flush(simd_flush(sum) + simd_flush(part[0] + part[1]));
             memcpy(tile_state.data[sums][r] + 4 * n, &sum, 4);
         }
     }

@@ -20,16 +20,6 @@ CPU_INLINE __m512i join(__m256i low, __m256i high)
     return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
 
-CPU_INLINE __m256i join128(__m128i low, __m128i high)
-{
-    return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
-}
-
-CPU_INLINE __m128i load16(const void *p)
-{
-    return _mm_loadu_si128((const __m128i *)p);
-}
-
 /* Returns the blocks of a whole step. */
 CPU_INLINE size_t step_blocks(const struct block32 f)
 {
@@ -122,8 +112,8 @@ CPU_INLINE __m512i quarters(const struct block32 f, const size_t count, const ui
                                              _mm512_loadu_si512(f.block_bytes == 18 ? quarters_18 : quarters_20),
                                              _mm512_loadu_si512(p + 3 * f.block_bytes + 16 - VECTOR));
     if (count == 2)
-        return join(join128(load16(p), load16(p + f.block_bytes)), none);
-    return join(join128(load16(p), _mm_setzero_si128()), none);
+        return join(load_pair16(p, p + f.block_bytes), none);
+    return join(_mm256_inserti128_si256(none, _mm_loadu_si128((const __m128i *)p), 0), none);
 }
 
 /* Loads two blocks of 8-bit codes with zero point 128. */

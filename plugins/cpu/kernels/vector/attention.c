@@ -295,12 +295,16 @@ static void add_token(const struct cpu_attention *call, size_t token, size_t kv_
     }
 }
 
+/* Returns the rows of a block. */
+static size_t rows_of(const struct cpu_attention *call)
+{
+    return least(ROWS, TILE / padded_of(call->size > call->value_size ? call->size : call->value_size));
+}
+
 /* Returns the tokens of a block: those of one sequence, as many as rows allow. */
 static size_t tokens_of(const struct cpu_attention *call, size_t token, size_t last)
 {
-    const size_t group = call->heads / call->kv_heads;
-    const size_t longest = padded_of(call->size > call->value_size ? call->size : call->value_size);
-    const size_t rows = least(ROWS, TILE / longest), most = rows / group == 0 ? 1 : rows / group;
+    const size_t together = rows_of(call) / (call->heads / call->kv_heads), most = together == 0 ? 1 : together;
     const size_t sequence = cpu_view_of(call, token).sequence;
     size_t count = 1;
     while (count < most && token + count < last && cpu_view_of(call, token + count).sequence == sequence)
@@ -314,9 +318,7 @@ typedef void block_fn(const struct cpu_attention *call, struct block *block, siz
 static void do_tokens(const struct cpu_attention *call, size_t token, size_t tokens, size_t begin, size_t end, size_t h,
                       size_t last, block_fn *function, struct scratch *s)
 {
-    const size_t group = call->heads / call->kv_heads;
-    const size_t longest = padded_of(call->size > call->value_size ? call->size : call->value_size);
-    const size_t rows = least(ROWS, TILE / longest);
+    const size_t group = call->heads / call->kv_heads, rows = rows_of(call);
     for (; h < last; h++) {
         struct block block = {0};
         if (tokens * group <= rows) {

@@ -317,8 +317,7 @@ CPU_INLINE void staged_scales(const struct traits traits, const struct staged *f
 {
     for (size_t r = 0; r < PANEL_ROWS; r++) {
         const struct unpacked *unpacked = &from->unpacked[r];
-        if (d != NULL)
-            d[r] = unpacked->d[2 * b];
+        d[r] = unpacked->d[2 * b];
         if (!traits.minimum)
             continue;
         m[0][r] = unpacked->m[2 * b] + back * unpacked->d[2 * b];

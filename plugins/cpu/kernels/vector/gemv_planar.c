@@ -327,25 +327,16 @@ CPU_INLINE void gemv(const struct planar p, const struct cpu_matmul *call, size_
     }
 }
 
-CPU_INLINE void gemv_rows(const struct planar p, const struct cpu_matmul *call, size_t begin, size_t end)
+/* `bits` and `whole` are constants. */
+CPU_INLINE void gemv_bits(const uint32_t bits, const uint32_t whole, struct planar p, const struct cpu_matmul *call,
+                          size_t begin, size_t end)
 {
+    p.bits = bits;
+    p.whole = whole;
     if (call->m == 1)
         gemv(p, call, 1, begin, end);
     else
         gemv(p, call, call->m, begin, end);
-}
-
-/* `bits` is a constant; `whole` becomes one. */
-CPU_INLINE void gemv_bits(const uint32_t bits, struct planar p, const struct cpu_matmul *call, size_t begin, size_t end)
-{
-    p.bits = bits;
-    if (p.whole) {
-        p.whole = 1;
-        gemv_rows(p, call, begin, end);
-    } else {
-        p.whole = 0;
-        gemv_rows(p, call, begin, end);
-    }
 }
 
 void CPU_NAME(gemv_planar)(const struct cpu_matmul *call, size_t begin, size_t end)
@@ -363,16 +354,16 @@ void CPU_NAME(gemv_planar)(const struct cpu_matmul *call, size_t begin, size_t e
                              .blocks = call->k / 32};
     switch (p.bits) {
     case 2:
-        gemv_bits(2, p, call, begin, end);
+        p.whole ? gemv_bits(2, 1, p, call, begin, end) : gemv_bits(2, 0, p, call, begin, end);
         break;
     case 3:
-        gemv_bits(3, p, call, begin, end);
+        p.whole ? gemv_bits(3, 1, p, call, begin, end) : gemv_bits(3, 0, p, call, begin, end);
         break;
     case 4:
-        gemv_bits(4, p, call, begin, end);
+        p.whole ? gemv_bits(4, 1, p, call, begin, end) : gemv_bits(4, 0, p, call, begin, end);
         break;
     default:
-        gemv_bits(8, p, call, begin, end);
+        p.whole ? gemv_bits(8, 1, p, call, begin, end) : gemv_bits(8, 0, p, call, begin, end);
         break;
     }
 }

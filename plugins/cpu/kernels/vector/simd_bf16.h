@@ -5,6 +5,12 @@
 
 #include "vec.h"
 
+/* Subnormal numbers count as zeros; for emulation. */
+static inline __attribute__((unused)) float simd_flush(float x)
+{
+    return __builtin_fabsf(x) < 0x1p-126f ? __builtin_copysignf(0, x) : x;
+}
+
 #ifndef SIMD_EMULATE
 
 /* Rounds 16 floats and 16 more to BF16: those of `low` come first. */
@@ -20,11 +26,6 @@ CPU_INLINE __m512 simd_dpbf16(__m512 sums, __m512i a, __m512i b)
 }
 
 #else
-
-static inline __attribute__((unused)) float simd_flush(float x)
-{
-    return __builtin_fabsf(x) < 0x1p-126f ? __builtin_copysignf(0, x) : x;
-}
 
 static inline __attribute__((unused)) __m512i simd_cvtne2ps(__m512 high, __m512 low)
 {

@@ -3,7 +3,7 @@
  * Private to the vector kernels: a vector of VN floats and the few operations that the compiler's vector arithmetic
  * lacks. Files in vector/ are compiled once per ISA, with its flags; CPU_NAME appends the ISA's name to their
  * functions. Everything here is static, so that no linker shares one ISA's copy with another. Under SIMD_EMULATE (tests
- * of 512-bit ISAs on other machines) the operations are loops over the elements.
+ * of 512-bit ISAs on other machines) simd.h replaces the instructions.
  */
 #ifndef CPU_VECTOR_VEC_H
 #define CPU_VECTOR_VEC_H
@@ -58,18 +58,6 @@ CPU_INLINE vf v_set(float x)
     return x - (vf){0};
 }
 
-#if defined(CPU_BUILD_AVX512) && !defined(SIMD_EMULATE)
-/* Loads the first n < VN elements, padded with zeros. */
-CPU_INLINE vf v_load_part(const float *p, size_t n)
-{
-    return (vf)_mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), p);
-}
-
-CPU_INLINE void v_store_part(float *p, vf v, size_t n)
-{
-    _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), (__m512)v);
-}
-#else
 /* Loads the first n < VN elements, padded with zeros. */
 CPU_INLINE vf v_load_part(const float *p, size_t n)
 {
@@ -84,7 +72,6 @@ CPU_INLINE void v_store_part(float *p, vf v, size_t n)
     v_store(t, v);
     memcpy(p, t, n * sizeof(float));
 }
-#endif
 
 /* Returns a where the mask is set, else b. */
 CPU_INLINE vf v_select(vi mask, vf a, vf b)
