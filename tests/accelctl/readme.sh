@@ -146,6 +146,19 @@ grep -q 'no option -j2$' "$work/err" && grep -q 'remedy: .*JOBS=2 ./bootstrap ru
     fail "bootstrap does not say how the number of jobs is set: $(cat "$work/err")"
 try 2 "$src/bootstrap" build tests
 grep -q "no 'tests' to do" "$work/err" || fail "bootstrap does not name what it does not know"
+# Packages that it installs beside a build that is configured, as `check` does after `run`, have it configured again.
+if grep -qE '^ID(_LIKE)?=.*(debian|ubuntu)' /etc/os-release; then
+    mkdir -p "$work/clone/build" "$work/bin"
+    cp "$src/bootstrap" "$work/clone/"
+    for tool in apt-get autoreconf dpkg-query make; do printf '#!/bin/sh\n' >"$work/bin/$tool"; done
+    printf '#!/bin/sh\necho 0\n' >"$work/bin/id"
+    printf '#!/bin/sh\n' >"$work/clone/configure"
+    printf '#!/bin/sh\necho "config.status $*" >>calls\n' >"$work/clone/build/config.status"
+    chmod +x "$work/bin"/* "$work/clone/configure" "$work/clone/build/config.status"
+    try 0 env PATH="$work/bin:$PATH" "$work/clone/bootstrap" build
+    is "$(cat "$work/clone/build/calls")" "config.status --recheck
+config.status " "calls of bootstrap after it has installed packages"
+fi
 
 # The example of a file with settings is sound, and its values count.
 sed -n '/^```yaml$/,/^```$/p' "$readme" | grep -v '^```' >"$work/accel.yaml"
