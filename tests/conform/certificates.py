@@ -8,6 +8,7 @@ does not claim, or cannot run, are named below with the reason that the driver o
 """
 import json
 import sys
+import textwrap
 
 # Groups of tests that are about the interface and no operator.
 INTERFACE = ("file", "life", "layout", "slot", "options", "memory", "leaks", "manners", "threads", "module", "weights",
@@ -32,12 +33,12 @@ def name_of(report):
 
 
 def print_runs(build, reports):
-    print("| driver | device, software | passed | known | failed | not claimed | skipped | cases | seed | build |")
-    print("|---|---|---|---|---|---|---|---|---|---|")
+    print("| driver | device, software | passed | known | failed | not claimed | cases | seed | build |")
+    print("|---|---|---|---|---|---|---|---|---|")
     for r in reports:
-        print("| `%s` | %s, %s | %d | %d | %d | %d | %d | %d | %d | %s |"
+        print("| `%s` | %s, %s | %d | %d | %d | %d | %d | %d | %s |"
               % (r["driver"], r["name"].strip(), r["detail"].strip(), r["passed"], r["expected"], r["failed"],
-                 r["unclaimed"], r["skipped"], r["cases"], r["seed"], build))
+                 r["unclaimed"], r["cases"], r["seed"], build))
 
 
 def print_operators(reports):
@@ -62,9 +63,14 @@ def print_others(reports):
         reasons = {}
         for test in r["tests"]:
             if test["state"] != PASSED:
-                reasons.setdefault((test["state"], test["text"]), []).append(test["test"])
-        for (state, text), tests in reasons.items():
-            print("\n%s, %s: %s (%s)" % (name_of(r), state, ", ".join("`%s`" % t for t in tests), text))
+                group, name = test["test"].split("/", 1)
+                reasons.setdefault((test["state"], test["text"]), {}).setdefault(group, []).append(name)
+        for (state, text), groups in reasons.items():
+            print("\n%s, %s (%s):" % (name_of(r), state, text))
+            for names in dict.fromkeys(tuple(n) for n in groups.values()):
+                alike = [g for g in groups if tuple(groups[g]) == names]
+                line = "- %s: %s" % (", ".join("`%s`" % g for g in alike), ", ".join(names))
+                print("\n".join(textwrap.wrap(line, 118, subsequent_indent="  ", break_on_hyphens=False)))
 
 
 def main():
