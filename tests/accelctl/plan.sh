@@ -777,6 +777,13 @@ for host in server-8-gpus laptop-hybrid container-quota; do
     case $? in 0 | 5) ;; *) cat "$work/err"; fail "--host $host" ;; esac
     is "$(value verdict.exact)" false "a recorded machine"
 done
+# A device whose record has no types refuses none, and no recommendation makes weights larger there.
+for host in two-sockets board-arm gpu-node-closed; do
+    "$accelctl" plan llama-3-8b --host "$src/tests/topologies/$host.json" --set weights.type=Q4_K_M >"$work/out" 2>"$work/err" </dev/null
+    case $? in 0 | 5) ;; *) cat "$work/err"; fail "Q4_K_M on $host" ;; esac
+done
+try 0 "$accelctl" plan gpt-oss-20b --host "$src/tests/topologies/desktop-two-gpus.json"
+has "FITS on cuda:0000:01:00.0: needs 18.8 GiB"
 
 # Calls of other programs are scripts that a shell reads, with a comment for every flag.
 for program in llama-server vllm; do
