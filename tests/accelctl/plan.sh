@@ -645,7 +645,7 @@ for type in Q4_K_M Q3_K_S q8_0; do
     try 0 "$accelctl" plan "$f32" --set weights.type=$type --json
     is "$(bytes parts)" "$written" "bytes of a plan in $type"
 done
-for folder in mixtral-tiny falcon-new qwen3-moe-tiny; do
+for folder in mixtral-tiny falcon-new qwen3-moe-tiny bloom-base gpt-neox-parallel mpt-base phi3-base; do
     [ -d "${ACCEL_SHARED_FIXTURES-}/$folder" ] || continue
     mkdir -p "$work/$folder"
     cp "$ACCEL_SHARED_FIXTURES/$folder/config.json" "$work/$folder"
@@ -654,6 +654,15 @@ for folder in mixtral-tiny falcon-new qwen3-moe-tiny; do
     try 0 "$accelctl" plan "$work/$folder" --set weights.type=q4_k_m --json
     is "$(bytes parts)" "$written" "bytes of $folder by its configuration"
 done
+# The token embedding and fused queries, keys and values have their types under every family's names.
+try 0 "$accelctl" plan bloom-7b1 --platform cpu --set weights.type=Q4_K_M --parts
+has "embedding       1 q6_k"
+has "attention.q    14 q6_k"
+try 0 "$accelctl" plan gpt-neox-20b --platform cpu --set weights.type=Q4_K_M --parts
+has "embedding       1 q4_k"
+try 0 "$accelctl" plan gpt2 --platform cpu --set weights.type=Q4_K_M --parts
+has "embedding       1 f32         3.00 MiB" # positions
+grep -q "no group of 32 or more" "$work/out" && fail "a type of the mix has the reason of another type"
 try 0 "$accelctl" plan llama-2-70b --platform cuda --device 2xrtx4090 --set weights.type=Q4_K_M
 has "FITS on cuda:0, cuda:1"
 has "weights          38.6 GiB  q4_k "
