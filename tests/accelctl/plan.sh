@@ -673,6 +673,9 @@ try 0 "$accelctl" plan "$f32" --set weights.type=cluster4 --set weights.group=32
 is "$(bytes parts)" "$c4" "two names of a type"
 try 2 "$accelctl" plan "$f32" --set weights.type=q4_x
 one_error '; did you mean "q4_k"?'
+# A step that costs less than a shorter context is taken where the context gets longer by it.
+try 0 "$accelctl" plan llama-2-7b --platform cpu --set memory.budget=3800MiB --set weights.type=q4 --set context=4096tok --fit
+has "settings   --set kv.type.k=q4 --set kv.type.v=q4 --set context=3"
 # --fit proposes the types that lose least first, and no original weights of a model that was published in 4 bits.
 try 0 "$accelctl" plan llama-2-13b --platform cuda --device rtx4090 --set memory.budget=10GiB --fit
 has "settings  --set weights.type=q4_k_m --set precision.adaptive=false"
