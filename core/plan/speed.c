@@ -115,11 +115,10 @@ static bool is_long_enough(const struct accel_history_record *record)
 
 static void of_this_model(const struct accel_plan *plan, const struct accel_history *history, struct range *range)
 {
-    const char *variant = accel_plan_variant(plan);
     struct samples samples = {.count = 0};
     for (uint32_t i = 0; i < history->count; i++) {
         const struct accel_history_record *record = history->records[i];
-        if (is_long_enough(record) && record->settings && strcmp(record->settings, variant) == 0)
+        if (is_long_enough(record) && record->settings && strcmp(record->settings, accel_plan_variant(plan)) == 0)
             add_sample(&samples, record->speed, record->tokens);
     }
     set_quartiles(&samples, range);
@@ -141,7 +140,6 @@ static bool is_comparable(const struct accel_plan *plan, const struct accel_hist
 /* Makes the range from bytes per second of other runs on the device, for steps with a full and an empty KV cache. */
 static void of_bytes(const struct accel_plan *plan, const struct accel_history *history, struct range *range)
 {
-    double most = (double)(plan->step_weights + plan->step_state), least = (double)plan->step_weights;
     struct samples samples = {.count = 0};
     for (uint32_t i = 0; i < history->count; i++) {
         const struct accel_history_record *record = history->records[i];
@@ -159,8 +157,8 @@ static void of_bytes(const struct accel_plan *plan, const struct accel_history *
             range->others++;
     }
     set_quartiles(&samples, range);
-    range->lower /= most;
-    range->upper /= least;
+    range->lower /= (double)(plan->step_weights + plan->step_state);
+    range->upper /= (double)plan->step_weights;
 }
 
 /* Adds a speed: "written" (decode), or "prefill", whose steps read no cache. */
@@ -271,14 +269,24 @@ static void add_types(const struct accel_plan *plan, struct accel_strbuf *text)
     }
 }
 
-/* Stores the variant: settings, driver options and weight types that runs must share to be compared. */
+/* Stores the variant: settings, driver options and weight types that runs must share to be compared. Settings of
+ * `rare` are in it where they are set. */
 static void note_variant(struct accel_plan *plan)
 {
     static const char *const keys[] = {"context",   "batch",     "sequences",           "weights.load",
                                        "kv.type.k", "kv.type.v", "compute.activations", "cpu.threads"};
+    static const char *const rare[] = {"kv.group",         "kv.window",       "kv.sinks",         "kv.full",
+                                       "kv.prune",         "attention.page",  "attention.kernel", "cpu.pin",
+                                       "compute.type",     "power",           "kernels.simd",     "kernels.subgroups",
+                                       "memory.efficient", "output.attention"};
     struct accel_strbuf text = {0};
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
         accel_strbuf_printf(&text, "%s%s %s", i ? ", " : "", keys[i], accel_plan_setting_find(plan, keys[i])->value);
+    for (size_t i = 0; i < sizeof(rare) / sizeof(rare[0]); i++) {
+        const struct accel_plan_setting *setting = accel_plan_setting_find(plan, rare[i]);
+        if (plan->settings->settings[setting - plan->records].layer != ACCEL_LAYER_BUILTIN)
+            accel_strbuf_printf(&text, ", %s %s", rare[i], setting->value);
+    }
     for (uint32_t i = 0; i < accel_plan_setting_count(plan); i++)
         if (accel_key_find(plan->records[i].key) == NULL)
             accel_strbuf_printf(&text, ", %s %s", plan->records[i].key, plan->records[i].value);

@@ -322,7 +322,7 @@ static int32_t apply_setting(struct accel_shape_planner *s, const struct accel_s
                           : id_of(choice->decision.setting->word, asked, asymmetric, weight->columns);
     if (!type_of_file(choice->id, &choice->type))
         return accel_error_set(s->error, ACCEL_E_INTERNAL, "no type is called %s", choice->decision.setting->value);
-    if (!is_block(&choice->type) && find_word(choice->decision.setting->word)->bits < 16)
+    if (!is_mixed && !is_block(&choice->type) && find_word(choice->decision.setting->word)->bits < 16)
         choice->reason =
             accel_plan_text(plan, "f16 for rows of %" PRIu64 ": no group of 32 or more divides them", weight->columns);
     /* A weight with as many bits is not quantized again, which would cost accuracy and gain nothing. */

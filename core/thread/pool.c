@@ -318,11 +318,6 @@ int32_t accel_pool_run(struct accel_pool *pool, uint32_t threads, accel_pool_fun
     return ACCEL_OK;
 }
 
-uint32_t accel_pool_threads(const struct accel_pool *pool)
-{
-    return pool->threads;
-}
-
 uint32_t accel_pool_bound(const struct accel_pool *pool)
 {
     return atomic_load(&pool->bound);

@@ -52,9 +52,6 @@ int32_t accel_pool_create(const struct accel_pool_config *config, struct accel_p
 int32_t accel_pool_run(struct accel_pool *pool, uint32_t threads, accel_pool_function *function, void *argument,
                        struct accel_error *error);
 
-/** Returns the maximum number of threads of a run. */
-uint32_t accel_pool_threads(const struct accel_pool *pool);
-
 /** Returns the number of threads that are bound to a processor. */
 uint32_t accel_pool_bound(const struct accel_pool *pool);
 

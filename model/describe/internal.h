@@ -227,6 +227,9 @@ struct name_facts {
 
 void name_read(const char *name, const struct family *family, uint32_t rank, struct name_facts *out_facts);
 
+/* Returns whether a tensor of a folder holds queries, keys and values of attention, as attn_qkv of GGUF files does. */
+bool name_is_fused(const char *name);
+
 /* ---- descriptors ---- */
 
 /* Fills a description from the descriptor that the name means. ACCEL_E_NOT_FOUND if there is none; error->remedy

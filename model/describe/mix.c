@@ -195,6 +195,7 @@ struct mix_tensor {
     uint64_t place; /* among those of its kind, by layer and name */
     enum mix_kind kind;
     uint32_t condition; /* IF_STACKED or 0 */
+    bool is_tokens;     /* the token embedding, also the output projection if the model has no separate one */
     bool is_matrix;
     bool is_kept;
 };
@@ -233,15 +234,6 @@ static enum mix_kind kind_of_role(const char *role)
     return KIND_REST;
 }
 
-/* Returns whether the tensor is the token embedding, which is also the output projection if the model has no
- * separate one. */
-static bool is_token_table(bool is_gguf, const char *name)
-{
-    if (!is_gguf)
-        return fnmatch("*embed_tokens.weight", name, 0) == 0;
-    return strcmp(name, "token_embd.weight") == 0 || strcmp(name, "per_layer_token_embd.weight") == 0;
-}
-
 static bool is_kept(const char *name)
 {
     const size_t length = strlen(name);
@@ -270,10 +262,20 @@ static int compare_indices(const void *one, const void *other)
 /* Classifies a tensor by its name in a GGUF file, else by its role. */
 static void classify(struct mix_tensor *tensor, bool is_gguf, const char *role)
 {
-    tensor->kind = is_gguf ? kind_of_gguf(tensor->name) : kind_of_role(role);
+    struct name_facts facts;
+
+    if (is_gguf) {
+        tensor->kind = kind_of_gguf(tensor->name);
+        tensor->is_tokens =
+            strcmp(tensor->name, "token_embd.weight") == 0 || strcmp(tensor->name, "per_layer_token_embd.weight") == 0;
+        tensor->is_kept = is_kept(tensor->name);
+        return;
+    }
+    name_read(tensor->name, family_guess(""), 2, &facts);
+    tensor->kind = name_is_fused(tensor->name) ? KIND_VALUES : kind_of_role(role);
+    tensor->is_tokens = facts.is_tokens && strcmp(role, "embedding") == 0;
     /* In folders the embeddings that are kept are tables of positions and of token types. */
-    tensor->is_kept =
-        is_gguf ? is_kept(tensor->name) : strcmp(role, "embedding") == 0 && !is_token_table(is_gguf, tensor->name);
+    tensor->is_kept = strcmp(role, "embedding") == 0 && !tensor->is_tokens;
 }
 
 static void read_tensor(struct mix_tensor *out, const struct accel_model_file *file, const struct family *family,
@@ -296,7 +298,7 @@ static void read_tensor(struct mix_tensor *out, const struct accel_model_file *f
 }
 
 /* Numbers the matrices of each kind by layer, as the rules count them. */
-static void place_tensors(struct model_mix *mix, bool is_gguf)
+static void place_tensors(struct model_mix *mix)
 {
     uint64_t downs = 0;
     bool has_head = false;
@@ -305,7 +307,7 @@ static void place_tensors(struct model_mix *mix, bool is_gguf)
     qsort(mix->tensors, (size_t)mix->count, sizeof(*mix->tensors), compare_tensors);
     for (uint64_t i = 0; i < mix->count; i++) {
         struct mix_tensor *tensor = &mix->tensors[i];
-        if (!has_head && is_token_table(is_gguf, tensor->name))
+        if (!has_head && tensor->is_tokens)
             tensor->kind = KIND_HEAD;
         if (tensor->kind == KIND_VALUES && tensor->is_matrix)
             tensor->place = mix->values++;
@@ -356,8 +358,8 @@ static uint64_t json_count(const json_t *root, const char *const names[])
 
 static void read_folder_shape(const struct accel_model_file *file, struct model_shape *shape)
 {
-    static const char *const layers[] = {"num_hidden_layers", "n_layer", NULL},
-                             *const heads[] = {"num_attention_heads", "n_head", NULL},
+    static const char *const layers[] = {"num_hidden_layers", "n_layer", "n_layers", NULL},
+                             *const heads[] = {"num_attention_heads", "n_head", "n_heads", NULL},
                              *const kv_heads[] = {"num_key_value_heads", NULL},
                              *const experts[] = {"num_local_experts", "num_experts", "n_routed_experts", NULL};
     char *text = NULL;
@@ -449,7 +451,7 @@ int32_t model_mix_of_file(const struct accel_model_file *file, const struct fami
     read_model(mix, &shape, is_calibrated);
     for (uint64_t i = 0; i < mix->count; i++)
         read_tensor(&mix->tensors[i], file, family, i);
-    place_tensors(mix, is_gguf(file));
+    place_tensors(mix);
     *out_mix = mix;
     return ACCEL_OK;
 }
@@ -500,7 +502,7 @@ int32_t model_mix_types(const struct accel_model_description *d, const char *wor
     read_model(mix, &shape, false);
     for (uint64_t i = 0; i < mix->count; i++)
         read_weight(&mix->tensors[i], d, is_gguf, i);
-    place_tensors(mix, is_gguf);
+    place_tensors(mix);
     *out_types = malloc(((size_t)mix->count + 1) * sizeof(**out_types));
     if (*out_types == NULL)
         code = model_no_memory(error, d->path, mix->count * sizeof(**out_types));

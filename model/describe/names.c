@@ -370,8 +370,8 @@ static const char *role_of(const struct words *words, uint32_t rank)
 
 static bool is_token_table(const struct words *words)
 {
-    static const char *const names[] = {
-        "embed_tokens", "word_embeddings", "token_embedding", "wte", "shared", "token_embd", NULL};
+    static const char *const names[] = {"embed_tokens", "word_embeddings", "token_embedding", "wte",
+                                        "shared",       "token_embd",      "embed_in",        NULL};
 
     for (uint32_t i = 0; i < words->count; i++)
         if (is_one_of(words->text[i], names))
@@ -388,6 +388,16 @@ static bool is_position_table(const struct words *words)
         if (is_one_of(words->text[i], names))
             return true;
     return false;
+}
+
+bool name_is_fused(const char *name)
+{
+    static const char *const fused[] = {"c_attn", "qkv", "qkv_proj", "Wqkv", "query_key_value", NULL};
+    struct words words;
+
+    split(name, &words);
+    return words.count > 1 && strcmp(words.text[words.count - 1], "weight") == 0 &&
+           is_one_of(words.text[words.count - 2], fused);
 }
 
 void name_read(const char *name, const struct family *family, uint32_t rank, struct name_facts *out_facts)

@@ -72,6 +72,11 @@ done >>"$history"
 cp "$f32" "$work/copy.gguf"
 try 0 "$accelctl" plan "$work/copy.gguf" --json
 is "$(value speed.0.origin)" "measured: 1 run of this model with these settings, of 40 tokens" "speed of a copy"
+# Settings that change a step have no measured speed without a run of their own.
+for set in kv.window=16 cpu.pin=false kv.full=slide; do
+    try 0 "$accelctl" plan "$work/copy.gguf" --set $set --json
+    case $(value speed.0.origin) in "estimated: bytes/s of 1 run of this model with other settings"*) ;; *) fail "$set: $(value speed.0.origin)" ;; esac
+done
 cp "$f32" "$work/tuned.gguf"
 chmod u+w "$work/tuned.gguf"
 printf '\001' | dd of="$work/tuned.gguf" bs=1 seek=$(($(wc -c <"$f32") - 4)) conv=notrunc 2>/dev/null

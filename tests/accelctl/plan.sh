@@ -645,7 +645,7 @@ for type in Q4_K_M Q3_K_S q8_0; do
     try 0 "$accelctl" plan "$f32" --set weights.type=$type --json
     is "$(bytes parts)" "$written" "bytes of a plan in $type"
 done
-for folder in mixtral-tiny falcon-new qwen3-moe-tiny; do
+for folder in mixtral-tiny falcon-new qwen3-moe-tiny bloom-base gpt-neox-parallel mpt-base phi3-base; do
     [ -d "${ACCEL_SHARED_FIXTURES-}/$folder" ] || continue
     mkdir -p "$work/$folder"
     cp "$ACCEL_SHARED_FIXTURES/$folder/config.json" "$work/$folder"
@@ -654,6 +654,15 @@ for folder in mixtral-tiny falcon-new qwen3-moe-tiny; do
     try 0 "$accelctl" plan "$work/$folder" --set weights.type=q4_k_m --json
     is "$(bytes parts)" "$written" "bytes of $folder by its configuration"
 done
+# The token embedding and fused queries, keys and values have their types under every family's names.
+try 0 "$accelctl" plan bloom-7b1 --platform cpu --set weights.type=Q4_K_M --parts
+has "embedding       1 q6_k"
+has "attention.q    14 q6_k"
+try 0 "$accelctl" plan gpt-neox-20b --platform cpu --set weights.type=Q4_K_M --parts
+has "embedding       1 q4_k"
+try 0 "$accelctl" plan gpt2 --platform cpu --set weights.type=Q4_K_M --parts
+has "embedding       1 f32         3.00 MiB" # positions
+grep -q "no group of 32 or more" "$work/out" && fail "a type of the mix has the reason of another type"
 try 0 "$accelctl" plan llama-2-70b --platform cuda --device 2xrtx4090 --set weights.type=Q4_K_M
 has "FITS on cuda:0, cuda:1"
 has "weights          38.6 GiB  q4_k "
@@ -664,6 +673,9 @@ try 0 "$accelctl" plan "$f32" --set weights.type=cluster4 --set weights.group=32
 is "$(bytes parts)" "$c4" "two names of a type"
 try 2 "$accelctl" plan "$f32" --set weights.type=q4_x
 one_error '; did you mean "q4_k"?'
+# A step that costs less than a shorter context is taken where the context gets longer by it.
+try 0 "$accelctl" plan llama-2-7b --platform cpu --set memory.budget=3800MiB --set weights.type=q4 --set context=4096tok --fit
+has "settings   --set kv.type.k=q4 --set kv.type.v=q4 --set context=3"
 # --fit proposes the types that lose least first, and no original weights of a model that was published in 4 bits.
 try 0 "$accelctl" plan llama-2-13b --platform cuda --device rtx4090 --set memory.budget=10GiB --fit
 has "settings  --set weights.type=q4_k_m --set precision.adaptive=false"
@@ -777,6 +789,13 @@ for host in server-8-gpus laptop-hybrid container-quota; do
     case $? in 0 | 5) ;; *) cat "$work/err"; fail "--host $host" ;; esac
     is "$(value verdict.exact)" false "a recorded machine"
 done
+# A device whose record has no types refuses none, and no recommendation makes weights larger there.
+for host in two-sockets board-arm gpu-node-closed; do
+    "$accelctl" plan llama-3-8b --host "$src/tests/topologies/$host.json" --set weights.type=Q4_K_M >"$work/out" 2>"$work/err" </dev/null
+    case $? in 0 | 5) ;; *) cat "$work/err"; fail "Q4_K_M on $host" ;; esac
+done
+try 0 "$accelctl" plan gpt-oss-20b --host "$src/tests/topologies/desktop-two-gpus.json"
+has "FITS on cuda:0000:01:00.0: needs 18.8 GiB"
 
 # Calls of other programs are scripts that a shell reads, with a comment for every flag.
 for program in llama-server vllm; do

@@ -620,25 +620,51 @@ static int32_t apply_steps(struct plan_steps *list, const struct accel_model_pla
     return code;
 }
 
-/* Removes redundant steps: a late step may save so much that earlier ones are unnecessary. Removes one at a time,
- * the costliest first. */
-static int32_t remove_redundant_steps(struct plan_steps *list, const struct accel_model_plan *plan, uint64_t applied,
-                                      uint64_t *out_left_out, struct accel_error *error)
+/* Returns whether a search behind `row`, which costs more than that step, ends at a worse value than before. */
+static bool worsens_search(const struct plan_steps *list, uint32_t row, uint64_t applied,
+                           const struct accel_model_plan *before, const struct accel_model_plan *after)
 {
-    int32_t code = ACCEL_OK;
+    for (uint32_t i = row + 1; i < ROWS_MOST; i++) {
+        const struct accel_advice *advice = (applied >> i & 1) != 0 ? accel_advice_get(list->tables, "oom", i) : NULL;
+        uint64_t was, is;
+
+        if (advice == NULL || advice->search_wanted == ACCEL_ADVICE_FIXED)
+            continue;
+        was = value_now(before, advice->search);
+        is = value_now(after, advice->search);
+        if (advice->search_wanted == ACCEL_ADVICE_SMALLEST ? is > was : is < was)
+            return true;
+    }
+    return false;
+}
+
+/* Removes redundant steps: a late step may save so much that earlier ones are unnecessary. Removes one at a time,
+ * the costliest first, and replaces *fitted, the plan with all of them. */
+static int32_t remove_redundant_steps(struct plan_steps *list, const struct accel_model_plan *plan, uint64_t applied,
+                                      struct accel_model_plan **fitted, uint64_t *out_left_out,
+                                      struct accel_error *error)
+{
+    uint64_t still;
+    int32_t code;
 
     *out_left_out = 0;
+    accel_model_plan_free(*fitted);
+    code = apply_steps(list, plan, applied, 0, fitted, &still, error);
     for (uint32_t i = ROWS_MOST; i > 0 && code == ACCEL_OK; i--) {
         const uint64_t bit = UINT64_C(1) << (i - 1);
         struct accel_model_plan *tried = NULL;
-        uint64_t still;
 
         if ((applied & bit) == 0)
             continue;
         /* Steps that the first pass did not apply must not replace the removed one. */
         code = apply_steps(list, plan, applied, *out_left_out | bit, &tried, &still, error);
-        if (code == ACCEL_OK && verdict_of(tried).fits)
+        if (code == ACCEL_OK && verdict_of(tried).fits && !worsens_search(list, i - 1, applied, *fitted, tried)) {
+            struct accel_model_plan *before = *fitted;
+
             *out_left_out |= bit;
+            *fitted = tried;
+            tried = before;
+        }
         accel_model_plan_free(tried);
     }
     return code;
@@ -689,8 +715,9 @@ int32_t fit_model_plan(struct accel_context *context, const struct accel_model_p
         code = apply_steps(list, plan, UINT64_MAX, 0, &fitted, &applied, error);
     }
     if (code == ACCEL_OK && applied != 0) {
-        if (verdict_of(fitted).fits)
-            code = remove_redundant_steps(list, plan, applied, &left_out, error);
+        list->are_searches_last = verdict_of(fitted).fits;
+        if (list->are_searches_last)
+            code = remove_redundant_steps(list, plan, applied, &fitted, &left_out, error);
         else
             left_out = find_replaced_steps(list, applied);
         accel_model_plan_free(fitted);
