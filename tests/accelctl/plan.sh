@@ -300,8 +300,20 @@ XDG_STATE_HOME=$work/state.host try 0 "$accelctl" run "$model" -q --greedy --ign
 XDG_STATE_HOME=$work/state.host try 0 "$accelctl" plan "$model" --platform cuda --device a100 -ngl 0 --json
 case $(value speed.0.origin) in "estimated: bytes/s of 1 run of this model with other settings"*) ;; *) fail "-ngl 0: $(value speed.0.origin)" ;; esac
 # Threads are refused where no layer lies on a device that has them.
-try 0 "$accelctl" plan llama-2-7b --platform cuda --device a100 -t 1
+try 4 "$accelctl" plan llama-2-7b --platform cuda --device a100 -t 1
+is "$(head -n 1 "$work/out" | cut -c 1-31)" "verdict    DOES NOT RUN on cuda" "a plan with a setting that a run refuses"
+has "because    a run refuses cpu.threads=1: no layer runs on a device with threads"
 has "refused by a run: cpu.threads=1, no layer runs on a device with threads"
+# A device that does not open with its options has no memory in the plan, and a verdict all the same.
+isa=neon
+case $(uname -m) in aarch64 | arm*) isa=amx ;; esac
+for more in "" --all; do
+    # shellcheck disable=SC2086 # no word
+    try 4 "$accelctl" plan "$q8" --device cpu --set cpu.isa=$isa $more
+    is "$(head -n 1 "$work/out")" "verdict    DOES NOT RUN on cpu:cpu0" "the verdict of a device that does not open"
+    grep -q "^because    driver cpu, open: cpu.isa=$isa: " "$work/out" || { cat "$work/out"; fail "no reason"; }
+    has "remedy: set cpu.isa to auto or"
+done
 try 0 "$accelctl" plan "$model" --platform cuda --device rtx3090 -ngl 3 -t 1
 grep "refused by a run" "$work/out" && fail "-t is refused where layers lie on the CPU"
 # A speed is that of one sequence, and the number of sequences that fits is of the plan.

@@ -130,6 +130,13 @@ one_error "--candidate is for --budget and --sensitivity"
 try 2 "$accelctl" quantize "$models/hf" "$work/folder.gguf"
 one_error "becomes another folder"
 grep -qF "  remedy: accelctl quantize $models/hf $work/folder q4_k_m writes a folder" "$work/err" || fail "a folder to GGUF: $(cat "$work/err")"
+# A wrong type is reported before the name of OUT, whose remedy repeats the type.
+try 2 "$accelctl" quantize "$models/hf" "$work/folder.gguf" Q9
+one_error "there is no type 'Q9' of a folder of safetensors"
+for OUT in folder folder.gguf; do
+    try 2 "$accelctl" quantize "$models/hf" "$work/$OUT" IQ2_XXS
+    grep -q "^  remedy: Q2_K is the nearest in size" "$work/err" || fail "IQ2_XXS of a folder: $(cat "$work/err")"
+done
 try 0 "$accelctl" quantize --dry-run --type q3 --group 32 --role ffn=q4_k "$f32"
 grep -q 'F16 instead of Q4_K, whose blocks' "$work/out" || fail "the type of a role is not named: $(cat "$work/out")"
 has "OUT would have"

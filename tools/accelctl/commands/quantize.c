@@ -209,8 +209,7 @@ static const char *nearest_type(const char *type)
     return NULL;
 }
 
-/* Refuses a word that is no type of a GGUF file. Names of planar types are left to the library. Answers -1 to go
- * on. */
+/* Refuses a word that is no type of a file. Names of planar types are left to the library. Answers -1 to go on. */
 static int check_type(const struct accel_model_file *file, uint32_t json, const char *type)
 {
     const char *words = option_words("quantize", "type");
@@ -227,8 +226,7 @@ static int check_type(const struct accel_model_file *file, uint32_t json, const 
             "the names beside the numbers in llama-quantize --help: 2 is Q4_0, 7 Q8_0, 15 Q4_K_M, 17 Q5_K_M, 18 "
             "Q6_K");
     }
-    if (accel_model_file_format(file) != ACCEL_MODEL_GGUF || is_one_of(words, type) || strstr(type, "_g") != NULL ||
-        strstr(type, "_row") != NULL)
+    if (is_one_of(words, type) || strstr(type, "_g") != NULL || strstr(type, "_row") != NULL)
         return -1;
     if (nearest_type(type) != NULL) {
         snprintf(text, sizeof(text), "quantize: the type %.40s of llama-quantize is not written here", type);
@@ -236,7 +234,8 @@ static int check_type(const struct accel_model_file *file, uint32_t json, const 
                  nearest_type(type));
         return report_error_text(json, EXIT_USAGE, "usage", text, remedy);
     }
-    snprintf(text, sizeof(text), "quantize: there is no type '%.40s' of a GGUF file%s", type,
+    snprintf(text, sizeof(text), "quantize: there is no type '%.40s' of a %s%s", type,
+             accel_model_file_format(file) == ACCEL_MODEL_GGUF ? "GGUF file" : "folder of safetensors",
              guess_text(words, type, guess));
     return report_error_text(json, EXIT_USAGE, "usage", text, "accelctl quantize --help lists the types");
 }

@@ -134,13 +134,36 @@ static void print_memory(const struct accel_plan *plan)
                   DETAIL, short_places(fit.budget_origin, origin, sizeof(origin)));
 }
 
+/* Returns the first value of the user that a run refuses, or NULL. */
+static const struct accel_plan_unhonored *find_refused(const struct accel_plan *plan)
+{
+    for (uint32_t i = 0; i < accel_plan_unhonored_count(plan); i++)
+        if (accel_plan_unhonored_get(plan, i)->outcome == ACCEL_UNHONORED_REFUSED)
+            return accel_plan_unhonored_get(plan, i);
+    return NULL;
+}
+
 uint32_t does_not_run(const struct opened *opened, struct accel_error *why)
 {
+    const struct accel_plan *plan = accel_model_plan_plan(opened->made);
+    const struct accel_plan_unhonored *row = find_refused(plan);
+    struct accel_error reason = {0};
     struct accel_session *session;
 
-    return accel_model_plan_session(opened->made, &session, why) == ACCEL_E_UNSUPPORTED &&
-           accel_plan_device(accel_model_plan_plan(opened->made)) != NULL &&
-           accel_context_recording(opened->context) == NULL;
+    if (accel_model_plan_session(opened->made, &session, &reason) == ACCEL_E_UNSUPPORTED &&
+        accel_plan_device(plan) != NULL && accel_context_recording(opened->context) == NULL) {
+        if (why != NULL)
+            *why = reason;
+        return 1;
+    }
+    if (row == NULL)
+        return 0;
+    if (why != NULL) {
+        *why = (struct accel_error){.code = ACCEL_E_UNSUPPORTED, .origin = ACCEL_FROM_SETTING};
+        snprintf(why->text, sizeof(why->text), "a run refuses %s=%s: %s", row->key, row->value, row->reason);
+        snprintf(why->remedy, sizeof(why->remedy), "leave %s out", row->key);
+    }
+    return 1;
 }
 
 /* Explains why the plan is an estimate by formula. */
@@ -229,13 +252,20 @@ void print_verdict(const struct opened *opened, uint32_t is_tried)
     char sizes[80], lack[32], short_by[48] = "", origin[300], all[1200], devices[300], line[1000];
     uint32_t refused = does_not_run(opened, &why);
 
-    if (accel_plan_fit(plan, &fit, NULL) != ACCEL_OK)
+    shorten_devices(devices_text(plan, all, sizeof(all)), devices, sizeof(devices));
+    if (accel_plan_fit(plan, &fit, NULL) != ACCEL_OK) {
+        /* The driver refused the device, its options or the graph before it stated any memory. */
+        print_word(&fit, 1);
+        print("on %s\n", devices);
+        if (why.code == ACCEL_OK)
+            accel_model_plan_session(opened->made, &session, &why);
+        print_reason("because", &why);
         return;
+    }
     write_sizes(&fit, sizes);
     if (!fit.fits)
         snprintf(short_by, sizeof(short_by), ", short by %s%s", bytes_text(fit.short_by, lack),
                  is_of_one_device(&fit) ? " on one device" : "");
-    shorten_devices(devices_text(plan, all, sizeof(all)), devices, sizeof(devices));
     snprintf(line, sizeof(line), "on %s: %s %s (%s)%s", devices, refused ? "it would need" : "needs", sizes,
              short_places(fit.budget_origin, origin, sizeof(origin)), short_by);
     print_wrapped(print_word(&fit, refused), HEAD, line);
