@@ -162,8 +162,9 @@ static void claims_are_checked(void **state)
     expect(accel_import_claim(&bad, &sum.graph, 1, "mock", &copy, &error), ACCEL_E_INVALID, "variant 3");
     bad.variant = ACCEL_VARIANT_OWN;
     expect(accel_import_claim(&bad, &sum.graph, 1, "mock", &copy, &error), ACCEL_OK, NULL);
-    bad.zero = 7;
-    expect(accel_import_claim(&bad, &sum.graph, 1, "mock", &copy, &error), ACCEL_E_INVALID, "zero is 7");
+    bad.precision = ACCEL_Q8_ROW;
+    expect(accel_import_claim(&bad, &sum.graph, 1, "mock", &copy, &error), ACCEL_OK, NULL);
+    assert_int_equal(copy.precision, ACCEL_Q8_ROW);
     bad = good;
     bad.kernel = NULL;
     expect(accel_import_claim(&bad, &sum.graph, 1, "mock", &copy, &error), ACCEL_E_INVALID, "kernel");
