@@ -3,7 +3,7 @@
 # Half of the layers on each of two devices, through the command: the same greedy text as on the processors alone, for
 # every pair of drivers that has a device here; what the plan says of it; and what is refused.
 . "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
-# Kernels are those of opencl.sh and vulkan.sh, and compile faster without optimization; PoCL 6 aborts without it.
+# Kernels are those of opencl.sh and vulkan.sh, and compile faster without optimization.
 XDG_CACHE_HOME=$work/cache GALLIVM_PERF=nopt
 export XDG_CACHE_HOME GALLIVM_PERF
 
