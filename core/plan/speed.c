@@ -270,7 +270,7 @@ static void add_types(const struct accel_plan *plan, struct accel_strbuf *text)
 }
 
 /* Stores the variant: settings, driver options and weight types that runs must share to be compared. Settings of
- * `rare` are in it where they are set. */
+ * `rare` are in it where they differ from the default. */
 static void note_variant(struct accel_plan *plan)
 {
     static const char *const keys[] = {"context",   "batch",     "sequences",           "weights.load",
@@ -283,9 +283,9 @@ static void note_variant(struct accel_plan *plan)
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
         accel_strbuf_printf(&text, "%s%s %s", i ? ", " : "", keys[i], accel_plan_setting_find(plan, keys[i])->value);
     for (size_t i = 0; i < sizeof(rare) / sizeof(rare[0]); i++) {
-        const struct accel_plan_setting *setting = accel_plan_setting_find(plan, rare[i]);
-        if (plan->settings->settings[setting - plan->records].layer != ACCEL_LAYER_BUILTIN)
-            accel_strbuf_printf(&text, ", %s %s", rare[i], setting->value);
+        const size_t at = (size_t)(accel_plan_setting_find(plan, rare[i]) - plan->records);
+        if (strcmp(plan->settings->settings[at].value, accel_setting_row_get((uint32_t)at)->preset) != 0)
+            accel_strbuf_printf(&text, ", %s %s", rare[i], plan->settings->settings[at].value);
     }
     for (uint32_t i = 0; i < accel_plan_setting_count(plan); i++)
         if (accel_key_find(plan->records[i].key) == NULL)

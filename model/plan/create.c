@@ -340,6 +340,40 @@ static int32_t return_reason(const struct accel_model_plan *plan, struct accel_e
     return plan->reason.code;
 }
 
+/* Notes the caller's options of the driver, whose effect on memory and speed a plan by formula does not know. */
+static int32_t note_driver_options(struct accel_model_plan *plan, struct accel_error *error)
+{
+    char text[400];
+    struct accel_plan_note note = {.size = sizeof(note), .level = ACCEL_NOTE_INFO, .text = text, .remedy = ""};
+    int32_t code = ACCEL_OK;
+
+    for (uint32_t i = accel_setting_row_count(); i < accel_plan_setting_count(plan->plan) && code == ACCEL_OK; i++) {
+        const struct accel_plan_setting *option = accel_plan_setting_get(plan->plan, i);
+
+        if (option->origin != ACCEL_ORIGIN_GIVEN)
+            continue;
+        note.key = option->key;
+        snprintf(text, sizeof(text),
+                 "%.60s=%.120s is not counted: what it changes in memory and speed the driver alone knows, which is "
+                 "asked about a file on its machine",
+                 option->key, option->value);
+        code = accel_plan_note(plan->plan, &note, error);
+    }
+    return code;
+}
+
+/* Checks the options of the driver, which a device that is opened with them may refuse. */
+static int32_t check_driver_options(struct accel_model_plan *plan, struct accel_error *error)
+{
+    struct accel_device *device = NULL;
+    int32_t code = ACCEL_OK;
+
+    if (accel_plan_setting_count(plan->plan) > accel_setting_row_count())
+        code = accel_plan_open_device(plan->plan, &device, error);
+    accel_device_free(device);
+    return code == ACCEL_OK ? note_driver_options(plan, error) : code;
+}
+
 /* Plans a session with the driver. If the model, the device or a setting is not supported by runs, the shape plan
  * stays, with that as its reason; any other error fails the plan. */
 static int32_t make_session(struct accel_model_plan *plan, struct accel_error *error)
@@ -348,12 +382,12 @@ static int32_t make_session(struct accel_model_plan *plan, struct accel_error *e
     int32_t code = accel_plan_runnable(plan->plan, &plan->reason);
 
     if (code == ACCEL_E_UNSUPPORTED || code == ACCEL_E_NOT_FOUND)
-        return ACCEL_OK;
+        return note_driver_options(plan, error);
     if (code != ACCEL_OK)
         return return_reason(plan, error);
     if (model == NULL) {
         plan->reason = plan->subject->reason;
-        return ACCEL_OK;
+        return check_driver_options(plan, error);
     }
     code = session_from_plan(plan->context, model, plan->plan, plan->options.flags, plan->options.outputs, NULL,
                              &plan->session, &plan->reason);

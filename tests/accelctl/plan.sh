@@ -666,6 +666,16 @@ for folder in mixtral-tiny falcon-new qwen3-moe-tiny bloom-base gpt-neox-paralle
     try 0 "$accelctl" plan "$work/$folder" --set weights.type=q4_k_m --json
     is "$(bytes parts)" "$written" "bytes of $folder by its configuration"
 done
+# Options of a driver are checked in a plan by name, too, and those whose effect it does not know are named.
+case $(uname -m) in x86_64) other=neon ;; *) other=avx2 ;; esac
+try 4 "$accelctl" plan llama-3-8b --platform cpu --set cpu.isa=$other
+one_error "driver cpu, open: cpu.isa=$other: the processor has no such instructions"
+try 2 "$accelctl" plan llama-3-8b --platform cpu --set cpu.isax=avx2
+one_error "driver cpu has no such option"
+for host in "" "--host $src/tests/topologies/two-sockets.json"; do
+    try 5 "$accelctl" plan mixtral-8x7b $host --platform cpu --set weights.type=Q4_K_M --set memory.budget=12GiB --set cpu.expert_bytes=8GiB
+    has "experts    cpu.expert_bytes=8589934592 is not counted: "
+done
 # The token embedding and fused queries, keys and values have their types under every family's names.
 try 0 "$accelctl" plan bloom-7b1 --platform cpu --set weights.type=Q4_K_M --parts
 has "embedding       1 q6_k"
