@@ -143,6 +143,9 @@ try 0 "$accelctl" plan gpt-oss-20b --platform cuda --device h100
 has "sliding window of 128 tokens in 12 of 24 layers"
 try 0 "$accelctl" plan deepseek-v2-lite --platform cuda --device h100
 has "latent attention: the KV cache is planned for a Hugging Face folder, with 5120 elements"
+try 0 "$accelctl" plan deepseek-v2-lite --platform cuda --device a100 --set weights.type=q4_k_m
+has "latent attention: the KV cache is planned for a GGUF file that has blk.0.attn_k_b.weight, with"
+grep -q "^           KV cache .* 57.4 KiB per token" "$work/out" || { cat "$work/out"; fail "a cache of compressed keys and values"; }
 try 0 "$accelctl" plan llama-2-7b --platform cuda --device t4
 is "$(head -n 1 "$work/out" | cut -c 1-24)" "verdict    FITS on cuda:" "the first line"
 has "by formula"
