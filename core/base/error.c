@@ -31,8 +31,9 @@ static void format_line(char *out, size_t out_bytes, const char *format, va_list
     char line[sizeof(((struct accel_error *)0)->text) + 4];
     int wanted = vsnprintf(line, sizeof(line), format, values);
     size_t length = wanted < 0 ? 0 : strlen(line);
-    length = accel_utf8_cut(line, length, out_bytes - 1);
-    line[length] = '\0';
+    bool is_cut = length >= out_bytes;
+    length = accel_utf8_cut(line, length, out_bytes - (is_cut ? sizeof("...") : 1));
+    strcpy(line + length, is_cut ? "..." : "");
     accel_utf8_one_line(line);
     memcpy(out, line, strlen(line) + 1);
 }

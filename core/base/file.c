@@ -281,41 +281,24 @@ char *accel_file_join(const char *first, const char *second)
     return accel_strbuf_detach(&path);
 }
 
-static int32_t user_folder(const char *variable, const char *under_home, char **out_path, struct accel_error *error)
+int32_t accel_file_user_folder(enum accel_user_folder kind, char **out_path, struct accel_error *error)
 {
-    const char *base = accel_env_get(variable, NULL);
-    const char *home = accel_env_get("HOME", NULL);
+    static const char *const rows[][2] = {[ACCEL_USER_CACHE] = {"XDG_CACHE_HOME", ".cache/accel"},
+                                          [ACCEL_USER_DATA] = {"XDG_DATA_HOME", ".local/share/accel"},
+                                          [ACCEL_USER_STATE] = {"XDG_STATE_HOME", ".local/state/accel"},
+                                          [ACCEL_USER_CONFIG] = {"XDG_CONFIG_HOME", ".config/accel"}};
+    const char *variable = rows[kind][0], *base = accel_env_get(variable, NULL), *home = accel_env_get("HOME", NULL);
     *out_path = NULL;
     if (accel_env_is_elevated())
         return accel_error_set(error, ACCEL_E_DENIED, "a program with elevated privileges does not use user folders");
     if (base && base[0] == '/') {
         *out_path = accel_file_join(base, "accel");
     } else if (home && home[0] == '/') {
-        *out_path = accel_file_join(home, under_home);
+        *out_path = accel_file_join(home, rows[kind][1]);
     } else {
         accel_error_set(error, ACCEL_E_NOT_FOUND, "neither %s nor HOME names an absolute folder", variable);
         accel_error_remedy(error, "set HOME or %s", variable);
         return ACCEL_E_NOT_FOUND;
     }
     return *out_path ? ACCEL_OK : fail_memory(error, variable);
-}
-
-int32_t accel_file_user_cache(char **out_path, struct accel_error *error)
-{
-    return user_folder("XDG_CACHE_HOME", ".cache/accel", out_path, error);
-}
-
-int32_t accel_file_user_data(char **out_path, struct accel_error *error)
-{
-    return user_folder("XDG_DATA_HOME", ".local/share/accel", out_path, error);
-}
-
-int32_t accel_file_user_state(char **out_path, struct accel_error *error)
-{
-    return user_folder("XDG_STATE_HOME", ".local/state/accel", out_path, error);
-}
-
-int32_t accel_file_user_config(char **out_path, struct accel_error *error)
-{
-    return user_folder("XDG_CONFIG_HOME", ".config/accel", out_path, error);
 }

@@ -37,13 +37,11 @@ int32_t accel_file_make_folders(const char *path, mode_t mode, struct accel_erro
 /** Returns "first/second" with one slash between, or NULL without memory. */
 char *accel_file_join(const char *first, const char *second);
 
-/** Return the user's folders for accel without creating them: $XDG_CACHE_HOME/accel or ~/.cache/accel,
+/** Returns a folder of the user for accel without creating it: $XDG_CACHE_HOME/accel or ~/.cache/accel,
  * $XDG_DATA_HOME/accel or ~/.local/share/accel, $XDG_STATE_HOME/accel or ~/.local/state/accel,
  * $XDG_CONFIG_HOME/accel or ~/.config/accel. Relative values of the variables are ignored, as XDG requires.
  * ACCEL_E_DENIED in a set-uid program, ACCEL_E_NOT_FOUND if no home is known. */
-int32_t accel_file_user_cache(char **out_path, struct accel_error *error);
-int32_t accel_file_user_data(char **out_path, struct accel_error *error);
-int32_t accel_file_user_state(char **out_path, struct accel_error *error);
-int32_t accel_file_user_config(char **out_path, struct accel_error *error);
+enum accel_user_folder { ACCEL_USER_CACHE, ACCEL_USER_DATA, ACCEL_USER_STATE, ACCEL_USER_CONFIG };
+int32_t accel_file_user_folder(enum accel_user_folder kind, char **out_path, struct accel_error *error);
 
 #endif

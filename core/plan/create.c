@@ -251,14 +251,6 @@ static int32_t add_choices(const struct accel_plan *plan, struct accel_error *er
     return ACCEL_E_NOT_FOUND;
 }
 
-/* Stores a requested list of devices: the plan uses the first present one. A driver's device id may contain a comma. */
-static void note_list(struct accel_plan *plan, const struct accel_plan_request *request)
-{
-    if (plan->device && request->device && strchr(request->device, ',') &&
-        strcmp(request->device, plan->device->info.name) != 0)
-        plan->listed = accel_plan_text(plan, "%s", request->device);
-}
-
 /* Copies a name in lower case, which the names of drivers and profiles have. */
 static const char *lower_case(struct accel_plan *plan, const char *name)
 {
@@ -286,7 +278,6 @@ static int32_t choose_platform(struct accel_plan *plan, const struct accel_plan_
     plan->names_platform = true;
     if (device && strcmp(device->info.driver, platform) == 0) {
         plan->device = device;
-        note_list(plan, request);
     } else if (device) {
         accel_error_by(error, ACCEL_FROM_DEVICE, ACCEL_E_NOT_FOUND,
                        "device %.160s is of the driver %s, not of the platform %.60s", named, device->info.driver,
@@ -392,7 +383,7 @@ static int32_t choose_for_layers(struct accel_plan *plan, const struct accel_pla
     if (device == NULL)
         return is_none ? refuse_device(plan->context, "cpu", error) : replace_gpu(plan, error);
     plan->device = device;
-    plan->listed = NULL;
+    plan->is_asked = false;
     return resolve(plan, request, error);
 }
 
@@ -410,7 +401,6 @@ static int32_t choose(struct accel_plan *plan, const struct accel_plan_request *
     if (unranked)
         return accel_plan_refuse_unranked(plan->context, unranked, true, error);
     plan->is_asked = plan->device && request->device;
-    note_list(plan, request);
     if (plan->device) {
         code = resolve(plan, request, error);
         return code == ACCEL_OK ? choose_for_layers(plan, request, error) : code;

@@ -180,11 +180,11 @@ int32_t accel_plan_check_platforms(const struct accel_plan *plan, struct accel_e
 static void use_plan_facts(struct accel_plan *plan, struct accel_plan_described *row)
 {
     const char *unified = accel_plan_fact(plan, "device.unified", NULL), *origin = "";
-    uint64_t memory;
-    accel_plan_fact_number(plan, "device.reserve", &row->reserve, NULL);
+    uint64_t memory, stated = row->reserve;
+    bool is_users = accel_plan_fact_number(plan, "device.reserve", &row->reserve, NULL) && row->reserve != stated;
     if (accel_plan_fact_number(plan, "device.memory", &memory, &origin) && memory != row->memory) {
         /* Of memory shared with the host, the reserve is a share. */
-        if (row->memory && unified && strcmp(unified, "true") == 0)
+        if (row->memory && unified && !is_users && strcmp(unified, "true") == 0)
             row->reserve = (uint64_t)((double)row->reserve * ((double)memory / (double)row->memory));
         row->memory = memory;
         row->memory_origin = origin;

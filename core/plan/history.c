@@ -235,7 +235,7 @@ static int32_t read_lines(struct accel_history *history, const struct filter *fi
 int32_t accel_history_file(char **out_path, struct accel_error *error)
 {
     char *folder = NULL;
-    int32_t code = accel_file_user_state(&folder, error);
+    int32_t code = accel_file_user_folder(ACCEL_USER_STATE, &folder, error);
     *out_path = NULL;
     if (code != ACCEL_OK)
         return code;

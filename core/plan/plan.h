@@ -68,9 +68,8 @@ struct accel_plan {
     struct accel_plan_cores *cores;     /**< cores of the threads */
     uint32_t cores_count;
     bool pinned;
-    const char *listed; /**< a list of names of which `device` is the first present one, or NULL */
-    const char *moved;  /**< why another device replaces the named one, or NULL */
-    const char *fewer;  /**< why the plan has fewer threads than requested, or NULL */
+    const char *moved; /**< why another device replaces the named one, or NULL */
+    const char *fewer; /**< why the plan has fewer threads than requested, or NULL */
 
     struct accel_plan_node *nodes; /**< nodes of all graphs, one graph after the other */
     uint32_t node_count;

@@ -314,9 +314,15 @@ static void list_unmet(struct accel_plan *plan)
 /* Adds a hint about a list of devices, which has two readings: the first present device, or all described devices. */
 static void hint_list(struct accel_plan *plan)
 {
-    if (plan->listed)
-        accel_plan_add_note(plan, &plan->hints, ACCEL_NOTE_INFO, "device", "", "of %s, %s is the first that is here",
-                            plan->listed, plan->device->info.name);
+    const struct accel_device_info *device = plan->device ? &plan->device->info : NULL;
+    bool is_first = device && plan->asked && (plan->is_asked || plan->names_platform);
+    /* A driver's device id may contain a comma. */
+    if (is_first && strchr(plan->asked, ',') && strcmp(plan->asked, device->name) != 0)
+        accel_plan_add_note(plan, &plan->hints, ACCEL_NOTE_INFO, "device",
+                            accel_names_device(plan->asked, device)
+                                ? "--set placement=balanced spreads the layers over all of the list that are like it"
+                                : "",
+                            "of %s, %s is the first that is here", plan->asked, device->name);
     else if (plan->described_name)
         accel_plan_add_note(plan, &plan->hints, ACCEL_NOTE_INFO, "device", "",
                             "no device of the list is here: the plan fills all of them, those with the most "

@@ -66,6 +66,14 @@ static int32_t add_described(struct accel_placer *p)
     return code;
 }
 
+/* Returns whether the layers stay on the devices that the request names: if it names several, or if no placement of the
+ * user spreads them. */
+static bool is_limited(const struct accel_plan *plan)
+{
+    return plan->device && plan->asked && accel_names_device(plan->asked, &plan->device->info) &&
+           (strchr(plan->asked, ',') || accel_plan_recommends(&plan->settings->values->placement));
+}
+
 /* Adds the other devices of the same driver and kind, best first. */
 static int32_t add_siblings(struct accel_placer *p)
 {
@@ -75,35 +83,24 @@ static int32_t add_siblings(struct accel_placer *p)
     for (uint32_t i = 0; i < accel_device_count(context) && own && code == ACCEL_OK; i++) {
         const struct accel_device_info *info = accel_device_get(context, i);
         if (is_candidate(info) && strcmp(info->driver, own->info.driver) == 0 &&
-            info->facts->kind == own->info.facts->kind)
+            info->facts->kind == own->info.facts->kind &&
+            (!is_limited(p->s->plan) || accel_names_device(p->s->plan->asked, info)))
             code = add_listed(p, accel_context_find(context, info->name), NULL);
     }
     return code;
-}
-
-static bool is_for_processors(const struct accel_listed *listed, const void *data)
-{
-    (void)data;
-    return listed->info.facts->kind == ACCEL_DEVICE_CPU &&
-           (listed->info.facts->flags & (ACCEL_DEVICE_TARGET | ACCEL_DEVICE_REMOTE)) == 0;
 }
 
 /* Adds the best CPU device as the last target, which takes the remaining layers. False if there is none. */
 static bool add_processors(struct accel_placer *p, uint32_t *out_index, int32_t *out_code)
 {
     const struct accel_context *context = p->s->plan->context;
-    const struct accel_listed *unranked = accel_context_unranked(context, is_for_processors, NULL);
+    const struct accel_listed *unranked = NULL, *device = accel_context_choose(context, "cpu", NULL, &unranked);
     *out_code = unranked ? accel_plan_refuse_unranked(context, unranked, false, p->s->error) : ACCEL_OK;
-    if (unranked)
-        return true;
-    for (uint32_t i = 0; i < accel_device_count(context); i++) {
-        const struct accel_device_info *info = accel_device_get(context, i);
-        if (is_candidate(info) && info->facts->kind == ACCEL_DEVICE_CPU) {
-            *out_code = add_listed(p, accel_context_find(context, info->name), out_index);
-            return true;
-        }
-    }
-    return false;
+    if (device == NULL || !is_candidate(&device->info))
+        return false;
+    if (unranked == NULL)
+        *out_code = add_listed(p, device, out_index);
+    return true;
 }
 
 /* ---- assigning items to devices ---- */
@@ -377,6 +374,7 @@ static int32_t split_gpu(struct accel_placer *p)
 static int32_t distribute(struct accel_placer *p)
 {
     const struct accel_profile_setting *setting = &p->s->plan->settings->values->placement;
+    const struct accel_profile_setting *gpu_layers = &p->s->plan->settings->values->gpu_layers;
     bool single = setting->word == ACCEL_WORD_SINGLE || is_cut_by_gpu_layers(p);
     bool by_hand = !single && setting->word != ACCEL_WORD_AUTO && setting->word != ACCEL_WORD_BALANCED;
     uint32_t index;
@@ -393,8 +391,8 @@ static int32_t distribute(struct accel_placer *p)
     if (setting->word == ACCEL_WORD_BALANCED) {
         balance_targets(p);
     } else {
-        /* Plans for an absent platform do not use the CPU of this host. */
-        if (p->s->plan->device)
+        /* Plans for an absent platform do not use the CPU of this host, nor does gpu.layers with all layers. */
+        if (p->s->plan->device && !is_limited(p->s->plan) && gpu_layers->word == ACCEL_WORD_AUTO)
             add_processors(p, &index, &code);
         if (code != ACCEL_OK)
             return code;

@@ -356,7 +356,7 @@ static int32_t open_cache(struct discovery *discovery)
     if (options->cache_path != NULL)
         folder = strdup(options->cache_path);
     else
-        code = accel_file_user_cache(&folder, &why);
+        code = accel_file_user_folder(ACCEL_USER_CACHE, &folder, &why);
     if (code != ACCEL_OK && code != ACCEL_E_MEMORY) {
         accel_log_write(options->log, ACCEL_LOG_INFO, COMPONENT, "cache=none reason=\"%s\"", why.text);
         return ACCEL_OK;

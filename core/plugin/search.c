@@ -147,7 +147,7 @@ static char *user_folder(const struct accel_log *log)
     char name[32] = "drivers-";
     char *data = NULL;
     char *folder;
-    if (accel_file_user_data(&data, &error) != ACCEL_OK) {
+    if (accel_file_user_folder(ACCEL_USER_DATA, &data, &error) != ACCEL_OK) {
         accel_log_write(log, ACCEL_LOG_INFO, COMPONENT, "place=user ignored=\"%s\"", error.text);
         return NULL;
     }

@@ -227,13 +227,22 @@ static int32_t find_given(struct accel_resolver *r, const struct accel_profile_p
                           const struct accel_profile_pair *given, uint32_t count, struct accel_key_slot **out_slot)
 {
     const char *near = accel_key_meant(pair->key);
-    char hint[ACCEL_DID_YOU_MEAN];
+    char hint[ACCEL_DID_YOU_MEAN], driver[ACCEL_PROFILE_NAME_MAX + 1];
     *out_slot = find_slot(r, pair->key);
     if (*out_slot)
         return ACCEL_OK;
     if (near == NULL && (is_option_of(r->driver, pair->key) || is_option_of_placed(given, count, pair->key))) {
         *out_slot = need_slot(r, pair->key);
         return *out_slot ? ACCEL_OK : accel_error_no_memory(r->error, "for settings");
+    }
+    snprintf(driver, sizeof(driver), "%.*s", (int)strcspn(pair->key, "."), pair->key);
+    if (near == NULL && strcmp(driver, "base") != 0 &&
+        accel_profile_check_platform(r->selection.profile, driver, NULL) == ACCEL_OK) {
+        accel_error_by(r->error, ACCEL_FROM_SETTING, ACCEL_E_NOT_FOUND,
+                       "%.160s: setting \"%.80s\" is for the driver %s, and the plan is for %s", pair->origin,
+                       pair->key, driver, r->driver ? r->driver : "no driver");
+        accel_error_remedy(r->error, "leave it out, or choose a device of that driver: --device %s", driver);
+        return ACCEL_E_NOT_FOUND;
     }
     if (near == NULL)
         near = accel_key_suggest(pair->key);

@@ -36,7 +36,7 @@ bool accel_profile_site_path(uint32_t layer, const char *below, char **out_path)
         return true;
     if (layer == ACCEL_LAYER_FOLDER)
         return copy("./accel.yaml", out_path);
-    code = accel_file_user_config(&folder, &why);
+    code = accel_file_user_folder(ACCEL_USER_CONFIG, &folder, &why);
     if (code != ACCEL_OK)
         return code != ACCEL_E_MEMORY;
     *out_path = accel_file_join(folder, "accel.yaml");

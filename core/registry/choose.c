@@ -108,6 +108,17 @@ const struct accel_listed *accel_context_choose(const struct accel_context *cont
     return found;
 }
 
+bool accel_names_device(const char *names, const struct accel_device_info *info)
+{
+    struct selector word = {.word = names, .ignores_case = true};
+    for (; *word.word != '\0'; word.word += word.length + (word.word[word.length] == ',')) {
+        word.length = strcspn(word.word, ",");
+        if (equals(&word, info->name) || equals(&word, info->facts->id))
+            return true;
+    }
+    return false;
+}
+
 void accel_context_choices(const struct accel_context *context, const char *driver, char *text, size_t bytes)
 {
     size_t used = 0;

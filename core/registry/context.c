@@ -194,7 +194,7 @@ int32_t accel_context_cache_folder(const struct accel_context *context, const ch
         return ACCEL_OK;
     if (options->cache_path != NULL)
         cache = strdup(options->cache_path);
-    else if (accel_file_user_cache(&cache, NULL) != ACCEL_OK)
+    else if (accel_file_user_folder(ACCEL_USER_CACHE, &cache, NULL) != ACCEL_OK)
         return ACCEL_OK;
     if (cache != NULL)
         *out_folder = accel_file_join(cache, name);

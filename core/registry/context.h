@@ -94,6 +94,9 @@ const struct accel_listed *accel_context_find(const struct accel_context *contex
 const struct accel_listed *accel_context_choose(const struct accel_context *context, const char *names,
                                                 const char *driver, const struct accel_listed **out_unranked);
 
+/** Returns whether a list of devices names a device itself, by its name or id, and not by its driver or kind. */
+bool accel_names_device(const char *names, const struct accel_device_info *info);
+
 /** Returns whether a device may be selected. It is called for duplicates, too, since the ranks decide which of two
  * devices is the duplicate. */
 typedef bool (*accel_listed_test)(const struct accel_listed *listed, const void *data);

@@ -250,6 +250,9 @@ static int32_t note_latent(struct accel_model_plan *plan, struct accel_error *er
     const uint64_t rank = model_plan_described(plan, "model.kv_rank"),
                    head = model_plan_described(plan, "model.head_size");
     const uint64_t value = model_plan_described(plan, "model.value_size");
+    const uint64_t whole = model_plan_described(plan, "model.kv_heads") * (head + (value == 0 ? head : value));
+    const uint64_t compressed = 2 * rank + model_plan_described(plan, "model.rotary_size");
+    const bool is_gguf = accel_plan_setting_find(plan->plan, "weights.type")->word == ACCEL_WORD_OTHER;
     char text[300];
     struct accel_plan_note note = {
         .size = sizeof(note), .level = ACCEL_NOTE_INFO, .key = "kv", .text = text, .remedy = ""};
@@ -257,11 +260,12 @@ static int32_t note_latent(struct accel_model_plan *plan, struct accel_error *er
     if (rank == 0 || accel_model_description_is_file(plan->subject->description))
         return ACCEL_OK;
     snprintf(text, sizeof(text),
-             "latent attention: the KV cache is planned for a Hugging Face folder, with %" PRIu64
-             " elements for a token and layer (keys and values of all heads); with a GGUF file that has "
-             "blk.0.attn_k_b.weight it has %" PRIu64 " (compressed ones)",
-             model_plan_described(plan, "model.kv_heads") * (head + (value == 0 ? head : value)),
-             2 * rank + model_plan_described(plan, "model.rotary_size"));
+             "latent attention: the KV cache is planned for a %s, with %" PRIu64
+             " elements for a token and layer (%s); with a %s it has %" PRIu64,
+             is_gguf ? "GGUF file that has blk.0.attn_k_b.weight" : "Hugging Face folder", is_gguf ? compressed : whole,
+             is_gguf ? "compressed keys and values" : "keys and values of all heads",
+             is_gguf ? "Hugging Face folder" : "GGUF file that has blk.0.attn_k_b.weight",
+             is_gguf ? whole : compressed);
     return accel_plan_note(plan->plan, &note, error);
 }
 

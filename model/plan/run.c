@@ -446,19 +446,57 @@ int32_t session_from_plan(struct accel_context *context, const struct accel_mode
     return code;
 }
 
+static uint64_t described_number(const struct accel_model_description *description, const char *key)
+{
+    const char *value = accel_model_description_fact(description, key);
+
+    return value == NULL ? 0 : strtoull(value, NULL, 10);
+}
+
+/* Replaces the components of a model by name that has latent attention by those of its GGUF file, which caches the
+ * compressed keys and values. */
+static int32_t compress_latent(const struct accel_model_description *description, struct accel_sketch *shapes,
+                               struct accel_sketch_component **out_components, struct accel_error *error)
+{
+    const uint64_t rank = described_number(description, "model.kv_rank");
+    const size_t bytes = shapes->component_count * sizeof(**out_components);
+
+    if (rank == 0 || accel_model_description_is_file(description))
+        return ACCEL_OK;
+    *out_components = malloc(bytes);
+    if (*out_components == NULL)
+        return accel_error_no_memory(error, "for the plan of a model");
+    memcpy(*out_components, shapes->components, bytes);
+    shapes->components = *out_components;
+    for (uint32_t i = 0; i < shapes->component_count; i++) {
+        struct accel_sketch_component *component = &(*out_components)[i];
+
+        if (component->cached == 0)
+            continue;
+        component->kv_heads = 1;
+        component->head_size = (uint32_t)(rank + described_number(description, "model.rotary_size"));
+        component->value_size = (uint32_t)rank;
+    }
+    return ACCEL_OK;
+}
+
 int32_t plan_shapes(struct accel_plan *plan, const struct accel_model_description *description,
                     const struct accel_sketch *shapes, struct accel_error *error)
 {
     const struct accel_plan_setting *type = accel_plan_setting_find(plan, "weights.type");
     struct accel_sketch mixed = *shapes;
+    struct accel_sketch_component *components = NULL;
     uint32_t *types = NULL;
     int32_t code = ACCEL_OK;
 
     if (type->word == ACCEL_WORD_OTHER)
         code = model_mix_types(description, type->value, &types, error);
+    if (code == ACCEL_OK && type->word == ACCEL_WORD_OTHER)
+        code = compress_latent(description, &mixed, &components, error);
     mixed.mix = types;
     if (code == ACCEL_OK)
         code = accel_plan_sketch(plan, &mixed, error);
+    free(components);
     free(types);
     return code;
 }

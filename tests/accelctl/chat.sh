@@ -85,6 +85,8 @@ answer 3
 three=$(value content)
 answer 4
 [ "$three" != "$one" ] && [ "$(value content)" != "$three" ] || fail "draws of /regenerate: '$one' '$three'"
+chat 0 'Once upon a time\n/regenerate\n'
+says "greedy: the answer is the same unless something else has changed, or two tokens are nearly tied"
 chat 0 'Once upon a time\n/system You are a dog.\nOnce upon a time\n/system ""\n/clear\nOnce upon a time\n' --json
 rm -f "$work/answers"
 answer 2

@@ -143,6 +143,9 @@ try 0 "$accelctl" plan gpt-oss-20b --platform cuda --device h100
 has "sliding window of 128 tokens in 12 of 24 layers"
 try 0 "$accelctl" plan deepseek-v2-lite --platform cuda --device h100
 has "latent attention: the KV cache is planned for a Hugging Face folder, with 5120 elements"
+try 0 "$accelctl" plan deepseek-v2-lite --platform cuda --device a100 --set weights.type=q4_k_m
+has "latent attention: the KV cache is planned for a GGUF file that has blk.0.attn_k_b.weight, with"
+grep -q "^           KV cache .* 57.4 KiB per token" "$work/out" || { cat "$work/out"; fail "a cache of compressed keys and values"; }
 try 0 "$accelctl" plan llama-2-7b --platform cuda --device t4
 is "$(head -n 1 "$work/out" | cut -c 1-24)" "verdict    FITS on cuda:" "the first line"
 has "by formula"
@@ -222,8 +225,9 @@ try 3 "$accelctl" plan resnet-50
 tr -s ' \n' '  ' <"$work/out" >"$work/line"
 grep -qF "scratch of a step; vision: features between filters are not in the scratch of the plan compiled graph" "$work/line" ||
     { cat "$work/out"; fail "activations do not state what they leave out"; }
-try 0 "$accelctl" plan bert-tiny --platform cuda
-has "by formula"
+try 3 "$accelctl" plan bert-tiny --platform cuda
+has "DOES NOT RUN on cuda"
+has "architecture \"bert\" has no implementation here"
 has "bert, 2 layers"
 # A setting that a run does not carry out: planned by formula, and no run.
 try 4 "$accelctl" plan "$model" --set role.norm=f16
@@ -331,6 +335,16 @@ is "$(value verdict.budget)" "$("$json" "$work/counted" - verdict.budget)" "the 
 is "$(value speed.0.upper)" "$("$json" "$work/counted" - speed.0.upper)" "the same speed"
 try 0 "$accelctl" plan llama-2-7b --platform cuda --device a100 --json
 is "$(value verdict.budget)" $((42405855232 - 1073741824)) "the budget of an A100 with 40 GB"
+try 0 "$accelctl" plan llama-2-7b --platform cuda --device a100 --set device.reserve=5GiB --json
+is "$(value verdict.budget)" $((42405855232 - 5368709120)) "the budget with another reserve"
+try 0 "$accelctl" plan tinyllama-1.1b --platform mps --device m3 --set device.memory=16GiB --set device.reserve=0GiB --json
+is "$(value verdict.budget)" 17179869184 "the budget of shared memory without a reserve"
+try 2 "$accelctl" plan llama-2-7b --platform cuda --set device.memory=36
+one_error "device.memory is no size, such as 36GiB or 360GB"
+grep -qF "remedy: write it as device.memory=8GiB, for devices of one kind that are not here: --platform NAME" "$work/err" || fail "$(cat "$work/err")"
+# Several devices without a profile are used like those of a profile.
+try 0 "$accelctl" plan llama-2-70b --set weights.type=q4 --platform cuda --set device.memory=24GB --set device.count=2
+grep -q "^verdict    FITS on cuda:0, cuda:1: needs " "$work/out" || { cat "$work/out"; fail "the second device holds no layers"; }
 # Prefill of a small model is bound by reading its weights once for each batch.
 try 0 "$accelctl" plan tinyllama-1.1b --platform cuda --device h100 --set batch=16tok --json
 case $(value speed.1.origin) in *"device.bandwidth"*"for each batch of 16") ;; *) fail "prefill: $(value speed.1.origin)" ;; esac
@@ -411,6 +425,13 @@ try 0 "$accelctl" quantize --type q4_0 "$f32" "$work/q4.gguf"
 try 0 "$accelctl" plan "$work/q4.gguf" --platform cuda --device rtx3090 --set context=256tok --emit llama-server
 has "context = 256 tok (command line --set context=256tok) x 4 sequences"
 grep "weights.type = q8 .*llama-quantize" "$work/out" && fail "weights that stay are converted first"
+try 0 "$accelctl" plan "$f32" --platform cuda --device rtx3090 --set weights.type=q8 --set context=1tok --emit llama-server
+has "write the file in a type of GGUF first: accelctl quantize IN OUT Q4_K_M, or llama-quantize"
+try 0 "$accelctl" plan "$f32" --set context=1tok
+has "context    1 token (trained for "
+# An error that is cut ends in dots.
+try 4 "$accelctl" plan llama-3-8b --host "$src/tests/topologies/gpu-without-driver.json" -ngl 99
+grep -q "[.][.][.] (ACCEL_E_FALLBACK)$" "$work/err" || { cat "$work/err"; fail "a cut error has no dots"; }
 # Speed by other runs: as many threads as the plan has, or none.
 XDG_STATE_HOME=$work/state.speed try 0 "$accelctl" run "$q8" -q --greedy -n 24 -t 1 -p "Once upon a time"
 XDG_STATE_HOME=$work/state.speed try 0 "$accelctl" plan "$q8" -t 1 --set context=64tok
@@ -488,8 +509,15 @@ done
 # Of devices that are here, a list means the first.
 try 0 "$accelctl" plan "$model" --device gpu,cpu
 has "- of gpu,cpu, cpu:cpu0 is the first that is here"
+grep -q "remedy: --set placement=balanced" "$work/out" && fail "a list of kinds spreads no layers"
 try 0 "$accelctl" plan "$model" --device cpu
 grep -q "^- of" "$work/out" && fail "one device is no list"
+# Options of another driver are no unknown settings.
+try 2 "$accelctl" plan "$model" --device cpu --set vulkan.subgroups=on
+one_error 'command line --set vulkan.subgroups=on: setting "vulkan.subgroups" is for the driver vulkan, and the plan is for cpu'
+grep -q "remedy: leave it out, or choose a device of that driver: --device vulkan$" "$work/err" || fail "$(cat "$work/err")"
+try 2 "$accelctl" plan llama-2-7b --platform cuda --device a100 --set cpu.isa=scalar
+one_error "is for the driver cpu, and the plan is for cuda"
 for name in 0xh100 33xh100 99999999999999999999xh100 20xh100,20xl4; do
     try 4 "$accelctl" plan llama-2-7b --platform cuda --device $name
     one_error "a count is 1 to 32"
@@ -565,13 +593,31 @@ grep -q "not honored: memory.budget=900.0 TiB, the plan may take" "$work/err" ||
 host="--host $src/tests/topologies/server-8-gpus.json"
 # shellcheck disable=SC2086 # words
 {
-    try 5 "$accelctl" plan llama-2-70b $host
-    line "idle 7 more Tesla V100-SXM3-32GB: the model fits on 8 with --set placement=balanced context"
+    # What one device has no memory for goes to the next one, and to no further one than needed; a device that is named
+    # stays alone, and a list of names is all that is used.
+    try 0 "$accelctl" plan llama-2-70b $host
+    line "idle 5 more Tesla V100-SXM3-32GB: the model's own type fits on 5 with --set weights.type=auto context"
+    try 5 "$accelctl" plan llama-2-70b $host --device cuda:0000:34:00.0
+    line "idle 7 more Tesla V100-SXM3-32GB: the model fits on 3 with --set placement=auto context"
+    try 0 "$accelctl" plan llama-2-70b $host --device 0000:36:00.0,0000:3b:00.0 --set weights.type=q4
+    line "verdict FITS on cuda:0000:36:00.0, cuda:0000:3b:00.0: needs "
+    line "of 0000:36:00.0,0000:3b:00.0, cuda:0000:36:00.0 is the first that is here remedy: --set placement=balanced spreads the layers over all of the list that are like it"
+    try 0 "$accelctl" plan llama-2-7b $host --device 0000:36:00.0,0000:3b:00.0 --set placement=balanced
+    line "verdict FITS on cuda:0000:36:00.0, cuda:0000:3b:00.0: needs "
+    try 5 "$accelctl" plan llama-2-70b $host --device 0000:36:00.0,0000:3b:00.0 --set weights.type=f16
+    grep -q "on cpu" "$work/out" && fail "a list of devices uses processors"
+    # All layers on GPUs are none on processors, and more layers than one GPU holds lie on several.
+    try 0 "$accelctl" plan llama-2-70b $host -ngl 99
+    line "verdict FITS on cuda:0000:34:00.0, cuda:0000:36:00.0, cuda:0000:39:00.0: needs "
+    try 5 "$accelctl" plan llama-2-70b $host -ngl 99 --set weights.type=f32
+    line "verdict DOES NOT FIT on 8 devices, cuda:0000:34:00.0 to cuda:0000:5e:00.0: needs "
+    try 0 "$accelctl" plan llama-2-70b $host --set weights.type=f32
+    line "verdict FITS on 9 devices, cuda:0000:34:00.0 to cpu:cpu0: needs "
     try 0 "$accelctl" plan llama-2-70b $host --set placement=balanced
     grep "^idle\|^balance" "$work/out" && fail "a placement of the user has a proposal"
     try 0 "$accelctl" plan llama-2-7b $host
     line "idle 7 more Tesla V100-SXM3-32GB, as fewer suffice: --set placement=balanced uses 8 context"
-    try 5 "$accelctl" plan llama-2-70b $host --set memory.device=2GiB
+    try 5 "$accelctl" plan llama-2-70b $host --set memory.device=2GiB --device cuda:0000:34:00.0
     line "idle 7 more Tesla V100-SXM3-32GB: --set placement=balanced uses 8, still short by "
 }
 try 0 "$accelctl" plan llama-2-70b --platform cuda --device 2xa100-80gb

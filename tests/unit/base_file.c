@@ -191,19 +191,19 @@ static void user_folders(void **state)
     setenv("HOME", "/home/someone", 1);
     setenv("XDG_CACHE_HOME", "/var/tmp/cache", 1);
     setenv("XDG_DATA_HOME", "relative", 1);
-    assert_int_equal(accel_file_user_cache(&path, &error), ACCEL_OK);
+    assert_int_equal(accel_file_user_folder(ACCEL_USER_CACHE, &path, &error), ACCEL_OK);
     assert_string_equal(path, "/var/tmp/cache/accel");
     free(path);
-    assert_int_equal(accel_file_user_data(&path, &error), ACCEL_OK);
+    assert_int_equal(accel_file_user_folder(ACCEL_USER_DATA, &path, &error), ACCEL_OK);
     assert_string_equal(path, "/home/someone/.local/share/accel");
     free(path);
     unsetenv("XDG_STATE_HOME");
-    assert_int_equal(accel_file_user_state(&path, &error), ACCEL_OK);
+    assert_int_equal(accel_file_user_folder(ACCEL_USER_STATE, &path, &error), ACCEL_OK);
     assert_string_equal(path, "/home/someone/.local/state/accel");
     free(path);
     setenv("XDG_DATA_HOME", "", 1);
     unsetenv("HOME");
-    assert_int_equal(accel_file_user_data(&path, &error), ACCEL_E_NOT_FOUND);
+    assert_int_equal(accel_file_user_folder(ACCEL_USER_DATA, &path, &error), ACCEL_E_NOT_FOUND);
     assert_null(path);
     assert_non_null(strstr(error.remedy, "XDG_DATA_HOME"));
 }

@@ -66,15 +66,16 @@ static void error_text_is_one_good_line(void **state)
     accel_error_set(&error, ACCEL_E_IO, "a\nb\x1b[31m\xff\xc2\x85z");
     assert_string_equal(error.text, "a?b?[31m??z");
     accel_error_clear(&error);
-    /* 510 letters and then two-byte characters: the cut at 511 bytes would split the first one. */
-    memset(text, 'x', 510);
-    for (size_t i = 510; i + 2 < sizeof(text); i += 2)
+    /* 507 letters and then two-byte characters: the cut before the dots, at 508 bytes, would split the first one. */
+    memset(text, 'x', 507);
+    for (size_t i = 507; i + 2 < sizeof(text); i += 2)
         memcpy(text + i, "\xc3\xa4", 3);
     accel_error_set(&error, ACCEL_E_IO, "%s", text);
     assert_int_equal(strlen(error.text), 510);
+    assert_string_equal(error.text + 506, "x...");
     accel_error_clear(&error);
-    memset(text, 'x', 509);
-    memcpy(text + 509, "\xc3\xa4\xc3\xa4", 5);
+    memset(text, 'x', 506);
+    memcpy(text + 506, "\xc3\xa4\xc3\xa4\xc3\xa4", 7);
     accel_error_set(&error, ACCEL_E_IO, "%s", text);
     assert_int_equal(strlen(error.text), 511);
     assert_true(accel_utf8_valid(error.text, 511, NULL));

@@ -78,8 +78,10 @@ static int check_elevated(const char *folder)
             return say(variables[i]);
     if (accel_env_all()[0] != NULL)
         return say("the environment is listed");
-    if (accel_file_user_cache(&path, NULL) != ACCEL_E_DENIED || accel_file_user_data(&path, NULL) != ACCEL_E_DENIED ||
-        accel_file_user_config(&path, NULL) != ACCEL_E_DENIED || accel_file_user_state(&path, NULL) != ACCEL_E_DENIED)
+    if (accel_file_user_folder(ACCEL_USER_CACHE, &path, NULL) != ACCEL_E_DENIED ||
+        accel_file_user_folder(ACCEL_USER_DATA, &path, NULL) != ACCEL_E_DENIED ||
+        accel_file_user_folder(ACCEL_USER_CONFIG, &path, NULL) != ACCEL_E_DENIED ||
+        accel_file_user_folder(ACCEL_USER_STATE, &path, NULL) != ACCEL_E_DENIED)
         return say("folders of the user are used");
     if (accel_probe_program(NULL, &path, NULL) == ACCEL_OK && strcmp(path, "/tmp/accel-probe") == 0)
         return say("the probe is the caller's");

@@ -52,7 +52,8 @@ struct common {
      offsetof(type, member.device),                                                                                    \
      "NAME",                                                                                                           \
      "use this device alone: DRIVER:ID, DRIVER, ID, a kind of hardware (cpu, gpu, npu, other), or a list of these "    \
-     "separated by commas, of which the first available one is used",                                                  \
+     "separated by commas, of which the first available one is used; others that the list names by their id, of the "  \
+     "same driver, take the layers that it has no memory for",                                                         \
      0,                                                                                                                \
      0},                                                                                                               \
         {"client",    0,                                                                                               \

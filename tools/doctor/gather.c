@@ -127,11 +127,11 @@ static void gather_folders(const struct accel_context *context, struct accel_evi
     if (context->options.cache_path)
         path = strdup(context->options.cache_path);
     else
-        accel_file_user_cache(&path, &error);
+        accel_file_user_folder(ACCEL_USER_CACHE, &path, &error);
     gather_user_folder(evidence, "cache", path, &error);
     accel_error_clear(&error);
     path = NULL;
-    accel_file_user_state(&path, &error);
+    accel_file_user_folder(ACCEL_USER_STATE, &path, &error);
     gather_user_folder(evidence, "state", path, &error);
 }
 

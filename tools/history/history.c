@@ -208,7 +208,7 @@ static int32_t append_locked(const char *path, struct accel_strbuf *line, struct
     char *folder = NULL;
     char *lock = NULL;
     int file = -1;
-    int32_t code = accel_file_user_state(&folder, error);
+    int32_t code = accel_file_user_folder(ACCEL_USER_STATE, &folder, error);
     if (code == ACCEL_OK)
         code = accel_file_make_folders(folder, 0700, error);
     if (code == ACCEL_OK && (lock = accel_file_join(folder, "history.lock")) == NULL)

@@ -265,7 +265,9 @@ static void slash_regenerate(struct chat *chat, const char *text)
     }
     fill_sampling(&chat->sampling, &sampling);
     if (sampling.temperature == 0)
-        chat_note(chat, "greedy: the answer is the same unless something else has changed; /set temperature=0.8");
+        chat_note(chat,
+                  "greedy: the answer is the same unless something else has changed, or two tokens are nearly tied: "
+                  "the prompt is cached now, and a shorter prefill rounds otherwise; /set temperature=0.8");
     before = c->messages[--c->count];
     if (chat_answer(chat))
         free(before.text);

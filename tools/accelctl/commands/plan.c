@@ -51,7 +51,8 @@ static const struct option_row options[] = {
     {"platform", 'p', OPTION_TEXT, offsetof(struct plan_options, platform), "NAME",
      "plan for a platform, even if no device of it is here; --device then names one of its devices that is here, or "
      "files of the folder devices: h100, 4xa100, a100,h200. --set device.count=N, device.memory=SIZE, "
-     "device.bandwidth=SIZE (a second) and device.compute=N (10^12 operations a second) state what such a file does "
+     "device.reserve=SIZE (of it, for the driver), device.bandwidth=SIZE (a second) and device.compute=N (10^12 "
+     "operations a second) state what such a file does "
      "not, or describe a device without a file",
      0, 0},
     {"fit", 'f', OPTION_FLAG, offsetof(struct plan_options, fit), NULL,

@@ -136,9 +136,9 @@ void print_context(const struct opened *opened)
 
     if (trained == NULL)
         return;
-    snprintf(line, sizeof(line), "%s tokens (trained for %s), %s sequence%s, prefill batch %s", context,
-             strcmp(context, trained) == 0 ? "as many" : trained, sequences, strcmp(sequences, "1") == 0 ? "" : "s",
-             plan_setting_text(plan, "batch"));
+    snprintf(line, sizeof(line), "%s token%s (trained for %s), %s sequence%s, prefill batch %s", context,
+             strcmp(context, "1") == 0 ? "" : "s", strcmp(context, trained) == 0 ? "as many" : trained, sequences,
+             strcmp(sequences, "1") == 0 ? "" : "s", plan_setting_text(plan, "batch"));
     print_wrapped((uint32_t)print("context    "), HEAD, line);
     print_start(plan, strtoull(context, NULL, 10) < strtoull(trained, NULL, 10));
     print_window(opened);

@@ -95,7 +95,8 @@ static struct usable find_usable(const struct opened *opened)
 
 /* Settings that spread a model; a trial uses some of them. */
 static const struct accel_named_value spreading[] = {{"weights.type", "auto", "idle devices"},
-                                                     {"placement", "balanced", "idle devices"}};
+                                                     {"placement", "balanced", "idle devices"},
+                                                     {"placement", "auto", "idle devices"}};
 
 /* A plan with `count` of the settings. */
 struct trial {
@@ -147,7 +148,12 @@ static void print_idle(const struct opened *opened, const struct usable *usable,
     char *rest = line + length;
     const size_t size = sizeof(line) - (size_t)length;
 
-    if (!own_type) {
+    if (!own_type && !fits) {
+        trial = (struct trial){spreading + 2, 1, 0, 0, {0}};
+        plan_trial(opened, &trial);
+    }
+    /* With placement=auto the fewest devices hold the model, and processors what those have no memory for. */
+    if (!own_type && (fits || !trial.fit.fits || trial.devices > usable->count)) {
         trial = (struct trial){spreading + 1, 1, 0, 0, {0}};
         plan_trial(opened, &trial);
     }
@@ -158,7 +164,8 @@ static void print_idle(const struct opened *opened, const struct usable *usable,
         snprintf(rest, size, ": the model's own type fits on %" PRIu32 " with --set weights.type=auto%s", trial.devices,
                  trial.count == 2 ? " --set placement=balanced" : "");
     else if (!fits && trial.fit.fits)
-        snprintf(rest, size, ": the model fits on %" PRIu32 " with --set placement=balanced", trial.devices);
+        snprintf(rest, size, ": the model fits on %" PRIu32 " with --set placement=%s", trial.devices,
+                 trial.settings->value);
     else if (!fits)
         snprintf(rest, size, ": --set placement=balanced uses %" PRIu32 ", still short by %s", trial.devices,
                  bytes_text(trial.fit.short_by, bytes));

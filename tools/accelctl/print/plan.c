@@ -150,8 +150,10 @@ uint32_t does_not_run(const struct opened *opened, struct accel_error *why)
     struct accel_error reason = {0};
     struct accel_session *session;
 
-    if (accel_model_plan_session(opened->made, &session, &reason) == ACCEL_E_UNSUPPORTED &&
-        accel_plan_device(plan) != NULL && accel_context_recording(opened->context) == NULL) {
+    /* A model that no driver runs is planned for any platform, and runs on none. */
+    if (accel_model_description_runs(accel_model_plan_description(opened->made), &reason) == ACCEL_E_UNSUPPORTED ||
+        (accel_model_plan_session(opened->made, &session, &reason) == ACCEL_E_UNSUPPORTED &&
+         accel_plan_device(plan) != NULL && accel_context_recording(opened->context) == NULL)) {
         if (why != NULL)
             *why = reason;
         return 1;
