@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "model/file/fault.h"
 #include "model/plan/internal.h"
@@ -16,6 +17,7 @@ struct point {
     uint64_t at;
     uint64_t needed;
     uint64_t budget;
+    uint32_t devices;
     bool fits;
     bool is_over; /* a single buffer exceeds the device's limit: the sum is unknown */
 };
@@ -24,6 +26,16 @@ struct point {
 static uint64_t value_at(const struct accel_model_plan_range *range, uint64_t at)
 {
     return range->smallest ? range->high - at : range->low + at;
+}
+
+/* Counts the devices of the layers, which are assigned in runs. */
+static uint32_t count_devices(const struct accel_plan *plan)
+{
+    uint32_t count = 1;
+
+    for (uint32_t i = 1; i < accel_plan_layer_count(plan); i++)
+        count += strcmp(accel_plan_layer_get(plan, i)->device, accel_plan_layer_get(plan, i - 1)->device) != 0;
+    return count;
 }
 
 static int32_t plan_point(const struct accel_model_plan *plan, const struct accel_model_plan_range *range, uint64_t at,
@@ -45,7 +57,11 @@ static int32_t plan_point(const struct accel_model_plan *plan, const struct acce
     if (code != ACCEL_OK)
         return code;
     fit = model_plan_verdict(tried);
-    *out_point = (struct point){.at = at, .needed = fit.needed, .budget = fit.budget, .fits = fit.fits};
+    *out_point = (struct point){.at = at,
+                                .needed = fit.needed,
+                                .budget = fit.budget,
+                                .devices = count_devices(accel_model_plan_plan(tried)),
+                                .fits = fit.fits};
     accel_model_plan_free(tried);
     return ACCEL_OK;
 }
@@ -63,14 +79,21 @@ static uint64_t interpolate(const struct point *low, const struct point *high)
 
     if (at <= (double)low->at + 1)
         return low->at + 1;
-    return at >= (double)high->at ? high->at - 1 : (uint64_t)at;
+    /* Another limit than the sum of all budgets bounds the value: bisects. */
+    return at >= (double)high->at ? low->at + (high->at - low->at) / 2 : (uint64_t)at;
 }
 
-/* Decides whether a point fits the budget of the first plan, since free memory changes during the search. If several
- * devices have budgets of their own, there is no total budget, and each plan's own verdict counts. */
+/* Returns whether the sum of all budgets decided: one of several devices may lack memory although the sum suffices. */
+static bool is_decided_by_sum(const struct point *point)
+{
+    return point->fits == (point->budget == 0 || point->needed <= point->budget);
+}
+
+/* Decides whether a point fits the budget of the first plan, since free memory changes during the search. The point's
+ * own verdict counts if it has other devices than the first, or if the sum of their budgets did not decide. */
 static void apply_budget(struct point *point, const struct point *first)
 {
-    if (point->is_over || first->fits != (first->budget == 0 || first->needed <= first->budget))
+    if (point->is_over || point->devices != first->devices || !is_decided_by_sum(first) || !is_decided_by_sum(point))
         return;
     point->budget = first->budget;
     point->fits = point->budget == 0 || point->needed <= point->budget;

@@ -487,13 +487,15 @@ has "    weights   iq4_xs, q5_k, q6_k"
 tr -s ' \n' '  ' <"$work/out" | grep -q "note memory holds 2 sequences then, as the plan has it; without the change it holds 1" ||
     { cat "$work/out"; fail "--fit does not say that sequences come back"; }
 # Steps whose settings a later one replaces are no changes, also if all together do not suffice.
-try 5 "$accelctl" plan llama-2-70b --platform cuda --device t4 --fit
+too_large="deepseek-v2 --platform cuda --device t4 --host $src/tests/topologies/laptop-hybrid.json"
+# shellcheck disable=SC2086 # options
+try 5 "$accelctl" plan $too_large --fit
 is "$(grep -c "applied   Store the weights\|applied   Cache keys" "$work/out")" 2 "types of --fit that does not fit"
 has "    weights   q2_g32"
 settings=$(sed -n 's/^settings   //p' "$work/out")
 needed=$(head -n 1 "$work/out" | grep -o "needs [0-9.]* GiB")
 # shellcheck disable=SC2086 # options
-try 5 "$accelctl" plan llama-2-70b --platform cuda --device t4 $settings
+try 5 "$accelctl" plan $too_large $settings
 has "$needed"
 try 0 "$accelctl" plan llama-2-13b --platform cuda --device rtx4090 --set sequences=8 --fit
 has "    weights   q8_g128, q4_g128"
@@ -643,6 +645,17 @@ try 0 "$accelctl" plan llama-3-8b --platform rocm --device mi300x --max-context
 has "8192 tokens fit (trained for as many) in each of 2 sequences; planned are 1024 in each of 2 sequences"
 try 0 "$accelctl" plan gpt-oss-20b --platform cuda --device rtx4090 --max-context
 has "tokens fit (trained for as many) in one sequence; planned are "
+# The longest context of several devices fits each of them, and one token more does not.
+for split in "2xt4 --set weights.type=q5_k_m" "4xt4 --set weights.type=q4 --set placement=auto" \
+    "4xt4 --set weights.type=q4 --set placement=balanced"; do
+    # shellcheck disable=SC2086 # words
+    {
+        try 0 "$accelctl" plan command-r --platform cuda --device $split --max-context --json
+        most=$(value max_context)
+        try 0 "$accelctl" plan command-r --platform cuda --device $split -c "$most"
+        try 5 "$accelctl" plan command-r --platform cuda --device $split -c $((most + 1))
+    }
+done
 try 0 "$accelctl" plan gpt-oss-20b --platform cuda --device b200
 has "not honored: weights.type=q8, a recommended type never makes weights larger: those in mxfp4 stay so"
 # -ngl 0 takes the processors of a list, and of no list without them.
@@ -837,7 +850,11 @@ larger=$(sed -n 's/.*remedy: no change below is enough: \(--set memory.device=[0
 try 0 "$accelctl" plan llama-2-7b --platform webgpu $settings $larger
 try 5 "$accelctl" plan llama-2-7b --platform cuda --device t4 --set memory.device=100MiB --set placement=single --fit
 has "a larger memory.device, a smaller model, or a device"
-try 5 "$accelctl" plan llama-2-70b --platform cuda --device t4 --set placement=single --fit
+# shellcheck disable=SC2086 # options
+try 0 "$accelctl" plan llama-2-70b ${too_large#* } --set placement=single --fit
+grep -q "^settings .* --set offload.layers=25$" "$work/out" || { cat "$work/out"; fail "--fit does not offload what the device lacks"; }
+# shellcheck disable=SC2086 # options
+try 5 "$accelctl" plan $too_large --set placement=single --fit
 has "remedy: no change below is enough: a smaller model, or a device with more memory"
 grep -q -- '--fit$' "$work/out" && fail "what --fit prints recommends --fit"
 for topic in oom slow accuracy; do
