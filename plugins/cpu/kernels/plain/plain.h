@@ -26,6 +26,17 @@
 /* Elements that loops over neighbours take together. */
 #define LANES 64u
 
+/* Returns a * b + c, with one rounding where the ISA has such an instruction. For sums of two products, of which the
+ * compiler would choose the one that is rounded. */
+static inline float add_product(float a, float b, float c)
+{
+#if defined(__FP_FAST_FMAF)
+    return fmaf(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+
 static inline size_t least(size_t a, size_t b)
 {
     return a < b ? a : b;

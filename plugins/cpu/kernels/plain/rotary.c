@@ -15,8 +15,8 @@ static inline void rotate(const size_t step, const float *x, float *y, size_t ap
     {
         const float a = x[i * step], b = x[i * step + apart];
 
-        y[i * step] = a * cosine[i] - b * sine[i];
-        y[i * step + apart] = b * cosine[i] + a * sine[i];
+        y[i * step] = add_product(a, cosine[i], -(b * sine[i]));
+        y[i * step + apart] = add_product(b, cosine[i], a * sine[i]);
     }
 }
 
