@@ -303,7 +303,8 @@ static const char *type_by_rules(const struct accel_quantize_job *job, const str
     for (uint32_t i = 0; i < rules->options->role_count; i++)
         if (role_fits(&rules->roles[i], facts->role))
             *out_type = rules->roles[i].type;
-    if (tensor->rank < 2)
+    /* Norms and biases of several heads or experts have rank 2; operators read vectors in these types. */
+    if (tensor->rank < 2 || strcmp(facts->role, "norm") == 0)
         return *out_type == ACCEL_F32 || *out_type == ACCEL_F16 || *out_type == ACCEL_BF16 ? NULL : "no matrix";
     if (*out_type == ACCEL_TYPE_NONE && is_critical(facts->role))
         *out_type = rules->critical;
@@ -398,8 +399,9 @@ bool quantize_is_free(const struct accel_quantize_job *job, const struct quantiz
     const struct accel_model_tensor *tensor = accel_model_file_tensor(job->file, index);
     const struct name_facts facts = facts_of(rules, tensor);
     const bool folder = accel_model_file_format(job->file) == ACCEL_MODEL_SAFETENSORS;
-    return tensor->rank == 2 && reason_to_keep(rules->options, tensor) == NULL && !facts.is_turned &&
-           is_decoded(tensor) && (!folder || is_in_layer(tensor, facts.role) || is_critical(facts.role));
+    return tensor->rank == 2 && strcmp(facts.role, "norm") != 0 && !facts.is_turned &&
+           reason_to_keep(rules->options, tensor) == NULL && is_decoded(tensor) &&
+           (!folder || is_in_layer(tensor, facts.role) || is_critical(facts.role));
 }
 
 void quantize_choose(struct accel_quantize_job *job, const struct quantize_rules *rules)

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <accel/quant/format.h>
+
 #include "model/describe/internal.h"
 #include "model/file/checked.h"
 
@@ -31,12 +33,13 @@ static int32_t measure(const struct accel_model_description *d, const struct acc
     return ACCEL_OK;
 }
 
-static void swap(uint64_t *a, uint64_t *b)
+/* Makes the outputs of each transposed matrix its rows. */
+static void turn(const struct accel_model_tensor *tensor, struct accel_sketch_weight *weight)
 {
-    uint64_t old = *a;
+    const uint64_t inputs = tensor->dims[tensor->rank - 2];
 
-    *a = *b;
-    *b = old;
+    weight->rows = inputs == 0 ? 0 : weight->rows / inputs * weight->columns;
+    weight->columns = inputs;
 }
 
 /* Derives the shape of a component from a tensor, unless the configuration has it. */
@@ -66,6 +69,7 @@ static int32_t add_tensor(struct accel_model_description *d, const struct accel_
                           struct accel_error *error)
 {
     struct accel_sketch_weight weight = {.size = sizeof(weight), .name = tensor->name, .type = tensor->type};
+    struct accel_format format;
     struct name_facts name;
     int32_t code;
 
@@ -76,8 +80,10 @@ static int32_t add_tensor(struct accel_model_description *d, const struct accel_
     code = measure(d, tensor, &weight, error);
     if (code != ACCEL_OK)
         return code;
-    if (name.is_turned && d->turned) {
-        swap(&weight.rows, &weight.columns);
+    /* Blocks lie along the inputs: experts that have them are not transposed. */
+    if (name.is_turned && d->turned && accel_format_describe(tensor->type, &format) == ACCEL_OK &&
+        format.kind == ACCEL_FORMAT_SCALAR) {
+        turn(tensor, &weight);
         d->has_transposed = true;
     }
     learn_shape(&d->shapes[name.part], &name, &weight);

@@ -278,10 +278,17 @@ static void classify(struct mix_tensor *tensor, bool is_gguf, const char *role)
     tensor->is_kept = strcmp(role, "embedding") == 0 && !tensor->is_tokens;
 }
 
+/* Returns whether a tensor of a folder is of experts, which a GGUF file stacks. */
+static bool is_expert(const char *name)
+{
+    return strstr(name, ".experts.") != NULL;
+}
+
 static void read_tensor(struct mix_tensor *out, const struct accel_model_file *file, const struct family *family,
                         uint64_t index)
 {
     const struct accel_model_tensor *tensor = accel_model_file_tensor(file, index);
+    const bool is_stacked = (tensor->rank > 2 && tensor->dims[0] > 1) || (!is_gguf(file) && is_expert(tensor->name));
     struct name_facts facts;
     int layer = -1;
     name_read(tensor->name, family, tensor->rank, &facts);
@@ -292,7 +299,7 @@ static void read_tensor(struct mix_tensor *out, const struct accel_model_file *f
     *out = (struct mix_tensor){.name = tensor->name,
                                .index = index,
                                .layer = layer,
-                               .condition = tensor->rank > 2 && tensor->dims[0] > 1 ? IF_STACKED : 0,
+                               .condition = is_stacked ? IF_STACKED : 0,
                                .is_matrix = tensor->rank > 1};
     classify(out, is_gguf(file), facts.role);
 }
@@ -465,11 +472,10 @@ static bool is_covered(const struct accel_sketch_weight *weight)
             strcmp(weight->role, "embedding") == 0 || strcmp(weight->role, "head") == 0);
 }
 
-/* Reads a weight of a description. Without a file, experts are stacked as in a GGUF file. */
 static void read_weight(struct mix_tensor *out, const struct accel_model_description *d, bool is_gguf, uint64_t index)
 {
     const struct accel_sketch_weight *weight = &d->weights[index];
-    const bool is_stacked = strstr(weight->name, d->is_file ? "_exps." : ".experts.") != NULL;
+    const bool is_stacked = is_gguf ? strstr(weight->name, "_exps.") != NULL : is_expert(weight->name);
     *out = (struct mix_tensor){.name = weight->name,
                                .index = index,
                                .layer = weight->layer == ACCEL_NO_LAYER ? -1 : (int64_t)weight->layer,

@@ -403,6 +403,7 @@ bool name_is_fused(const char *name)
 void name_read(const char *name, const struct family *family, uint32_t rank, struct name_facts *out_facts)
 {
     static const char *const turned[] = {"c_attn", "c_proj", "c_fc", NULL};
+    static const char *const stacks[] = {"gate_up_proj", "down_proj", NULL}; /* of all experts of a layer */
     struct words words;
 
     split(name, &words);
@@ -414,6 +415,7 @@ void name_read(const char *name, const struct family *family, uint32_t rank, str
     out_facts->role = role_of(&words, rank);
     out_facts->is_tokens = rank == 2 && is_token_table(&words);
     out_facts->is_positions = rank >= 2 && is_position_table(&words);
-    out_facts->is_turned = rank == 2 && words.count > 1 && strcmp(family->name, "gpt2") == 0 &&
-                           is_one_of(words.text[words.count - 2], turned);
+    out_facts->is_turned = (rank == 2 && words.count > 1 && strcmp(family->name, "gpt2") == 0 &&
+                            is_one_of(words.text[words.count - 2], turned)) ||
+                           (rank == 3 && is_one_of(words.text[words.count - 1], stacks));
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/file/derived.h"
+
 static int compare(const void *a, const void *b)
 {
     return strcmp(((const struct weight_type *)a)->name, ((const struct weight_type *)b)->name);
@@ -54,21 +56,54 @@ static int32_t set_rows(struct accel_session *session, struct weight_type *rows,
     return list_made(session, error);
 }
 
+static int compare_weights(const void *a, const void *b)
+{
+    return strcmp((*(const struct accel_plan_weight *const *)a)->name,
+                  (*(const struct accel_plan_weight *const *)b)->name);
+}
+
+/* Returns the planned weight of a name, NULL if the run does not convert it. */
+static const struct accel_plan_weight *find_planned(const struct accel_plan_weight *const *weights, uint32_t count,
+                                                    const char *name)
+{
+    const struct accel_plan_weight wanted = {.name = name}, *key = &wanted;
+    const struct accel_plan_weight *const *found =
+        name == NULL ? NULL : bsearch(&key, weights, count, sizeof(const struct accel_plan_weight *), compare_weights);
+
+    return found == NULL ? NULL : *found;
+}
+
 int32_t session_types_create(struct accel_session *session, struct accel_error *error)
 {
-    uint32_t all = accel_plan_weight_count(session->plan), count = 0;
-    struct weight_type *rows = calloc((size_t)all + session->model->vectors.count + 1, sizeof(*rows));
+    const struct accel_model_file *file = session->model->file;
+    const uint64_t tensors = accel_model_file_tensor_count(file);
+    const uint32_t all = accel_plan_weight_count(session->plan);
+    const struct accel_plan_weight **weights = calloc((size_t)all + 1, sizeof(const struct accel_plan_weight *));
+    struct weight_type *rows = calloc((size_t)tensors + session->model->vectors.count + 1, sizeof(*rows));
+    uint32_t converted = 0, count = 0;
 
-    if (rows == NULL)
+    if (rows == NULL || weights == NULL) {
+        free(weights);
+        free(rows);
         return accel_error_no_memory(error, "for the types of %u weights", all);
+    }
     for (uint32_t i = 0; i < all; i++) {
-        const struct accel_plan_weight *weight = accel_plan_weight_get(session->plan, i);
-        const struct accel_model_tensor *tensor = accel_model_file_find(session->model->file, weight->name);
+        weights[converted] = accel_plan_weight_get(session->plan, i);
+        converted += weights[converted]->converted;
+    }
+    qsort(weights, converted, sizeof(*weights), compare_weights);
+    for (uint64_t i = 0; i < tensors; i++) {
+        const struct accel_model_tensor *tensor = accel_model_file_tensor(file, i);
+        const struct accel_plan_weight *weight = find_planned(weights, converted, tensor->name);
 
+        /* The plan has the tensors of the file: experts one by one, whose types are alike. */
+        if (weight == NULL)
+            weight = find_planned(weights, converted, model_derived_source(tensor));
         /* The file owns the tensor's name and outlives the session; the plan's name lives until it is replanned. */
-        if (weight->converted && tensor != NULL && tensor->rank == 2)
+        if (weight != NULL && tensor->rank >= 2)
             rows[count++] = (struct weight_type){.name = tensor->name, .type = weight->type};
     }
+    free(weights);
     return set_rows(session, rows, count, error);
 }
 

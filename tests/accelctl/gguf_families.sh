@@ -102,6 +102,22 @@ one_error "blk.0.ffn_gate_exps.weight"
 convert "$fixtures/qwen3-moe-tiny" -expert_feed_forward_length
 try 3 "$accelctl" trace "$file" --in "$fixtures/qwen3-moe-tiny/inputs.safetensors" --out "$work/x"
 one_error "blk.0.ffn_gate_exps.weight"
+# Stacked experts are converted when they are loaded to what quantize writes; their biases stay vectors.
+for fixture in mixtral-tiny gpt-oss-tiny; do
+    convert "$fixtures/$fixture"
+    for type in q4_k_m q4; do
+        rm -f "$work/of_file.safetensors" "$work/of_load.safetensors"
+        try 0 "$accelctl" quantize "$file" "$work/quantized.gguf" $type
+        try 0 "$accelctl" trace "$work/quantized.gguf" --in "$source/inputs.safetensors" --out "$work/of_file.safetensors"
+        try 0 "$accelctl" trace "$file" --in "$source/inputs.safetensors" --out "$work/of_load.safetensors" \
+            --set weights.type=$type
+        cmp "$work/of_file.safetensors" "$work/of_load.safetensors" || fail "$fixture: experts converted to $type differ"
+    done
+done
+# Experts of a folder that are transposed are converted along their inputs, as those of the GGUF file.
+rm -f "$work/of_file.safetensors"
+try 0 "$accelctl" trace "$folder" --in "$source/inputs.safetensors" --out "$work/of_file.safetensors" --set weights.type=q4
+cmp "$work/of_file.safetensors" "$work/of_load.safetensors" || fail "$fixture: transposed experts differ"
 # Keys that have no default.
 for key in gemma3-base:attention.sliding_window gpt-oss-tiny:attention.sliding_window cohere-base:logit_scale; do
     convert "$fixtures/${key%:*}" "-${key#*:}"

@@ -132,4 +132,30 @@ else
     echo "SKIP: keys and values of wide heads: no ACCEL_SHARED_FIXTURES"
 fi
 
+# Experts are converted as other matrices: the run loads the types of the plan, and computes what the quantized folder does.
+mixture=${ACCEL_SHARED_FIXTURES:-/nowhere}/mixtral-tiny
+if [ -d "$mixture" ]; then
+    cp -r "$mixture" "$work/mixture"
+    cp "$src/tests/fixtures/tokenizers/tiny-bpe/tokenizer.json" "$work/mixture"
+    for type in q4_k_m mxfp4_moe; do
+        rm -rf "$work/quantized"
+        try 0 "$accelctl" quantize "$work/mixture" "$work/quantized" $type
+        try 0 "$accelctl" trace "$work/quantized" --in "$mixture/inputs.safetensors" --out "$work/of_file"
+        try 0 "$accelctl" trace "$work/mixture" --in "$mixture/inputs.safetensors" --out "$work/of_load" \
+            --set weights.type=$type
+        cmp "$work/of_file" "$work/of_load" || fail "experts converted to $type differ from those of the quantized folder"
+        try 0 "$accelctl" run "$work/mixture" -n 4 -p a --json --set weights.type=$type
+        memory_as_planned "of experts in $type"
+        is "$(value memory.classes.weights.allocated)" "$(value memory.classes.weights.planned)" "experts in $type"
+        try 0 "$accelctl" plan "$work/mixture/config.json" --json --set weights.type=$type
+        "$json" "$work/out" - "parts.*.bytes" >"$work/named"
+        try 0 "$accelctl" plan "$work/mixture" --json --set weights.type=$type
+        is "$("$json" "$work/out" - "parts.*.bytes" | awk '{ s += $1 } END { print s }')" \
+            "$(awk '{ s += $1 } END { print s }' "$work/named")" "bytes of the folder in $type, and by its configuration"
+    done
+    grep -q "mxfp4" "$work/out" || fail "mxfp4_moe makes no experts in mxfp4"
+else
+    echo "SKIP: experts: no ACCEL_SHARED_FIXTURES"
+fi
+
 finish
