@@ -922,7 +922,10 @@ has "VLLM_PP_LAYER_PARTITION"
 # What the program cannot read is refused.
 try 3 "$accelctl" plan "$models/hf" --emit llama-server
 one_error "llama-server reads GGUF, and $models/hf is safetensors"
+try 0 "$accelctl" plan tinyllama-1.1b --platform mps --device m3 --emit vllm
+has "# THE PLAN IS FOR mps: vllm has kernels for cuda rocm cpu, and may run on the processors instead."
 try 0 "$accelctl" plan "$models/hf" --emit vllm
+grep "THE PLAN IS FOR" "$work/out" && fail "a warning of the platform cpu"
 for kind in "$f32 $work/planes.gguf" "$models/hf $work/planes"; do
     # shellcheck disable=SC2086
     try 0 "$accelctl" quantize $kind q4_g32

@@ -14,6 +14,7 @@
 #include <accel/model/describe.h>
 
 #include "tools/accelctl/print/where.h"
+#include "tools/accelctl/words.h"
 
 enum { FLAG = 200 };
 
@@ -80,12 +81,13 @@ struct program {
     const char *call;
     const struct flag_row *rows;
     uint32_t count;
-    bool is_gguf; /* reads GGUF alone; -C, -ngl, -ts and -ot say where threads and layers are */
+    bool is_gguf;          /* reads GGUF alone; -C, -ngl, -ts and -ot say where threads and layers are */
+    const char *platforms; /* that it has kernels for; NULL: not listed here */
 };
 
 static const struct program programs[] = {
-    {"llama-server", "llama-server -m ", llama_rows, sizeof(llama_rows) / sizeof(*llama_rows), true},
-    {"vllm", "vllm serve ", vllm_rows, sizeof(vllm_rows) / sizeof(*vllm_rows), false},
+    {"llama-server", "llama-server -m ", llama_rows, sizeof(llama_rows) / sizeof(*llama_rows), true, NULL},
+    {"vllm", "vllm serve ", vllm_rows, sizeof(vllm_rows) / sizeof(*vllm_rows), false, "cuda rocm cpu"},
 };
 
 static const struct program *find_program(const char *name)
@@ -249,12 +251,15 @@ static void print_quoted(const char *text)
     print_char('\'');
 }
 
-/* Warns, in the script itself, that the call will fail since the plan does not fit. */
-static void emit_warning(const struct opened *opened, const struct accel_plan *plan)
+/* Warns, in the script itself, that the call will fail since the plan does not fit, or run on another device. */
+static void emit_warning(const struct opened *opened, const struct accel_plan *plan, const struct program *program)
 {
     struct accel_plan_fit fit = {.size = sizeof(fit)};
     char text[32], command[1200] = "accelctl plan";
 
+    if (program->platforms != NULL && !is_one_of(program->platforms, accel_plan_platform(plan)))
+        print("# THE PLAN IS FOR %s: %s has kernels for %s, and may run on the processors instead.\n",
+              accel_plan_platform(plan), program->name, program->platforms);
     if (accel_plan_fit(plan, &fit, NULL) != ACCEL_OK || fit.fits)
         return;
     if (opened->command != NULL)
@@ -312,7 +317,7 @@ int emit_call(const struct opened *opened, const char *name)
     if (flags == NULL)
         return report_error_text(0, EXIT_SHORT, "ACCEL_E_MEMORY", "no memory for the call", NULL);
     print("#!/bin/sh\n# %s as accelctl planned it.\n", program->name);
-    emit_warning(opened, plan);
+    emit_warning(opened, plan, program);
     print("# Flags and the settings that they come from:\n");
     for (uint32_t i = 0; i < accel_plan_setting_count(plan); i++)
         emit_setting(plan, program, accel_plan_setting_get(plan, i), flags);
