@@ -154,6 +154,14 @@ if [ -d "$mixture" ]; then
             "$(awk '{ s += $1 } END { print s }' "$work/named")" "bytes of the folder in $type, and by its configuration"
     done
     grep -q "mxfp4" "$work/out" || fail "mxfp4_moe makes no experts in mxfp4"
+    # Experts with a limit are read from the file, and so in its type.
+    for command in plan "run -n 4 -p a"; do
+        # shellcheck disable=SC2086
+        try 0 "$accelctl" $command "$work/mixture" --set weights.type=q4_0 --set cpu.expert_bytes=200KiB
+        cat "$work/out" "$work/err" | tr -s '\n ' ' ' >"$work/line"
+        grep -qF "not honored: weights.type=q4_0, experts stay f32: they are read from the file" "$work/line" ||
+            { cat "$work/out" "$work/err"; fail "$command: nothing about experts that stay in the type of the file"; }
+    done
 else
     echo "SKIP: experts: no ACCEL_SHARED_FIXTURES"
 fi
