@@ -381,6 +381,7 @@ static int32_t choose_type(struct accel_shape_planner *s, const struct accel_ske
     const struct accel_profile_setting *stepping =
         values->precision_dynamic.number ? &values->precision_dynamic : &values->precision_tolerance;
     memset(choice, 0, sizeof(*choice));
+    s->has_head |= strcmp(weight->role, "head") == 0;
     if (!type_of_file(weight->type, &choice->file) && weight->type != ACCEL_TYPE_NONE)
         return accel_error_set(s->error, ACCEL_E_INVALID, "%s: weight %.200s has the unknown type 0x%" PRIx32,
                                s->shapes->origin, weight->name, weight->type);
@@ -472,30 +473,28 @@ static void add_weight(struct accel_shape_planner *s, const struct accel_sketch_
 }
 
 /* Lists settings without effect: group settings if no weight is converted to a grouped type, and types of
- * precision.adaptive if that is off. */
+ * precision.adaptive if that is off, and that of a head which the model does not have. */
 static void note_idle(struct accel_shape_planner *s)
 {
     const struct accel_setting_values *values = s->plan->settings->values;
+    static const char no_groups[] = "no weight is converted to a type with groups";
+    const bool is_set = accel_plan_is_users(&values->role_head) && values->role_head.word != ACCEL_WORD_AUTO;
     const struct {
         const struct accel_profile_setting *setting;
-        bool is_of_groups;
+        bool is_idle;
+        const char *reason;
     } rows[] = {
-        {&values->weights_group, true},
-        {&values->weights_scheme, true},
-        {&values->precision_default, false},
-        {&values->precision_critical, false},
+        {&values->weights_group, s->grouped == 0, no_groups},
+        {&values->weights_scheme, s->grouped == 0, no_groups},
+        {&values->precision_default, values->precision_adaptive.number == 0, "precision.adaptive is false"},
+        {&values->precision_critical, values->precision_adaptive.number == 0, "precision.adaptive is false"},
+        {&values->role_head, is_set && !s->has_head, "no matrix is a head; a tied one has role.embedding"},
     };
-    const struct accel_profile_setting *type = &values->weights_type;
-    bool is_adaptive = values->precision_adaptive.number != 0;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const struct accel_profile_setting *setting = rows[i].setting;
-        if (setting->layer != ACCEL_LAYER_BUILTIN && !(rows[i].is_of_groups ? s->grouped != 0 : is_adaptive))
-            accel_plan_add_unhonored(s->plan, &s->plan->shape_unhonored, setting, 0,
-                                     rows[i].is_of_groups ? "no weight is converted to a type with groups"
-                                                          : "precision.adaptive is false");
-    }
-    if (type->word != ACCEL_WORD_AUTO && !s->by_type)
-        accel_plan_add_unhonored(s->plan, &s->plan->shape_unhonored, type, 0,
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (rows[i].is_idle && rows[i].setting->layer != ACCEL_LAYER_BUILTIN)
+            accel_plan_add_unhonored(s->plan, &s->plan->shape_unhonored, rows[i].setting, 0, rows[i].reason);
+    if (values->weights_type.word != ACCEL_WORD_AUTO && !s->by_type)
+        accel_plan_add_unhonored(s->plan, &s->plan->shape_unhonored, &values->weights_type, 0,
                                  "settings for components, roles or precision decide about every matrix");
 }
 

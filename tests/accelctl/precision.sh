@@ -110,6 +110,9 @@ grep -qF "(31), f32 2.75 KiB (11), f16 107.5 KiB (5)" "$work/err" ||
 try 0 "$accelctl" plan "$q8" --set weights.type=q2 --set weights.group=512
 grep -q "^not honored: weights.group=512, groups of 64 for rows of 64: 512 does not divide them" "$work/out" || { cat "$work/out"; fail "plan of other groups"; }
 
+try 0 "$accelctl" plan "$f32" --set role.head=q8
+has "not honored: role.head=q8, no matrix is a head; a tied one has role.embedding"
+
 # Keys and values in few bits: heads of 8 elements have no groups, and a policy decides what becomes of that.
 try 4 "$accelctl" run "$f32" -n 2 -p Once --set kv.type.k=q4
 one_error "heads of 8 elements have no group of 32 or more"
