@@ -48,6 +48,7 @@ struct accel_shape_planner {
     uint64_t step_elements; /**< weights that each prefill token is multiplied with */
     uint32_t grouped;       /**< weights with a grouped type */
     bool by_type;           /**< weights.type determines the type of some weight */
+    bool has_head;          /**< a matrix has the role "head" */
 
     uint64_t context;
     uint64_t batch;

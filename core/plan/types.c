@@ -206,14 +206,15 @@ static bool is_recommended(const struct accel_plan *plan, const struct accel_pro
 }
 
 /* Leaves a weight in the type of the file, and lists the recommended setting as not honored. */
-static void use_file_type(struct accel_shape_planner *s, const struct accel_sketch_weight *weight,
-                          struct choice *choice, const char *reason)
+static int32_t use_file_type(struct accel_shape_planner *s, const struct accel_sketch_weight *weight,
+                             struct choice *choice, const char *reason)
 {
     choice->type = choice->file;
     choice->id = weight->type;
     choice->converted = false;
     choice->reason = accel_plan_text(s->plan, "as in the file: %s", reason);
     accel_plan_add_unhonored(s->plan, &s->plan->shape_unhonored, choice->decision.setting, 0, reason);
+    return ACCEL_OK;
 }
 
 /* Returns the block format of files with the same precision as a planar type, or ACCEL_TYPE_NONE: a device may read
@@ -261,11 +262,9 @@ static int32_t fit_type_to_device(struct accel_shape_planner *s, const struct ac
                             plan->device->info.name, choice->type.name, wanted);
         return ACCEL_OK;
     }
-    if (choice->file.name[0] && is_recommended(plan, choice->decision.setting)) {
-        use_file_type(s, weight, choice,
-                      accel_plan_text(plan, "matrices of %s do not read %s", plan->device->info.name, wanted));
-        return ACCEL_OK;
-    }
+    if (choice->file.name[0] && is_recommended(plan, choice->decision.setting))
+        return use_file_type(s, weight, choice,
+                             accel_plan_text(plan, "matrices of %s do not read %s", plan->device->info.name, wanted));
     if (policy->word == ACCEL_WORD_DENY || choice->file.name[0] == '\0') {
         accel_error_by(s->error, accel_setting_origin(choice->decision.setting), ACCEL_E_FALLBACK,
                        "%s: %s=%s: matrices of %s do not read %s (weight %.120s)", choice->decision.setting->place,
@@ -335,19 +334,20 @@ static int32_t apply_setting(struct accel_shape_planner *s, const struct accel_s
     }
     choice->converted = strcmp(choice->file.name, choice->type.name) != 0;
     /* A recommendation never makes a file larger. A type that the device cannot read from the file has to change. */
-    if (choice->converted && choice->file.name[0] && is_recommended(plan, choice->decision.setting)) {
+    if (choice->converted && choice->file.name[0] &&
+        (weight->wanted != ACCEL_TYPE_NONE || is_recommended(plan, choice->decision.setting))) {
         const char *why = NULL;
-        if (is_vector(weight))
+        if (weight->wanted != ACCEL_TYPE_NONE)
+            why = accel_plan_text(plan, "experts stay %s: they are read from the file", choice->file.name);
+        else if (is_vector(weight))
             why = "a run converts matrices alone, and neither norms nor biases";
         else if (accel_plan_type_bytes(&choice->type, weight->rows, weight->columns) >
                      accel_plan_type_bytes(&choice->file, weight->rows, weight->columns) &&
                  accel_plan_reads(plan, weight->type))
             why = accel_plan_text(plan, "a recommended type never makes weights larger: those in %s stay so",
                                   choice->file.name);
-        if (why) {
-            use_file_type(s, weight, choice, why);
-            return ACCEL_OK;
-        }
+        if (why)
+            return use_file_type(s, weight, choice, why);
     }
     if (!is_mixed && is_block(&choice->type) && choice->type.block_values < asked) {
         choice->reason =
@@ -361,11 +361,8 @@ static int32_t apply_setting(struct accel_shape_planner *s, const struct accel_s
 
 /* Applies the type that the caller determined from the settings of stepping. */
 static int32_t apply_wanted_type(struct accel_shape_planner *s, const struct accel_sketch_weight *weight,
-                                 struct choice *choice)
+                                 const struct accel_profile_setting *setting, struct choice *choice)
 {
-    const struct accel_setting_values *values = s->plan->settings->values;
-    const struct accel_profile_setting *setting =
-        values->precision_dynamic.number ? &values->precision_dynamic : &values->precision_tolerance;
     if (!type_of_file(weight->wanted, &choice->type) || !accel_plan_reads(s->plan, weight->wanted))
         return accel_error_set(s->error, ACCEL_E_INVALID, "%s: weight %.200s: the device reads no type 0x%" PRIx32,
                                s->shapes->origin, weight->name, weight->wanted);
@@ -379,16 +376,20 @@ static int32_t apply_wanted_type(struct accel_shape_planner *s, const struct acc
 static int32_t choose_type(struct accel_shape_planner *s, const struct accel_sketch_weight *weight,
                            struct choice *choice)
 {
-    const struct accel_profile_setting *least = &s->plan->settings->values->weights_least;
+    const struct accel_setting_values *values = s->plan->settings->values;
+    const struct accel_profile_setting *least = &values->weights_least;
+    const struct accel_profile_setting *stepping =
+        values->precision_dynamic.number ? &values->precision_dynamic : &values->precision_tolerance;
     memset(choice, 0, sizeof(*choice));
+    s->has_head |= strcmp(weight->role, "head") == 0;
     if (!type_of_file(weight->type, &choice->file) && weight->type != ACCEL_TYPE_NONE)
         return accel_error_set(s->error, ACCEL_E_INVALID, "%s: weight %.200s has the unknown type 0x%" PRIx32,
                                s->shapes->origin, weight->name, weight->type);
-    if (weight->wanted != ACCEL_TYPE_NONE)
-        return apply_wanted_type(s, weight, choice);
+    if (weight->wanted != ACCEL_TYPE_NONE && (stepping->number || weight->wanted != weight->type))
+        return apply_wanted_type(s, weight, stepping, choice);
     find_decision(s->plan, weight, &choice->decision);
     choice->reason = choice->decision.reason;
-    s->by_type |= choice->decision.setting == &s->plan->settings->values->weights_type;
+    s->by_type |= choice->decision.setting == &values->weights_type;
     if (choice->decision.setting && (choice->decision.setting->word != ACCEL_WORD_OTHER ||
                                      type_in_mix(s, weight, choice->decision.setting) != ACCEL_TYPE_NONE))
         return apply_setting(s, weight, choice);
@@ -472,30 +473,28 @@ static void add_weight(struct accel_shape_planner *s, const struct accel_sketch_
 }
 
 /* Lists settings without effect: group settings if no weight is converted to a grouped type, and types of
- * precision.adaptive if that is off. */
+ * precision.adaptive if that is off, and that of a head which the model does not have. */
 static void note_idle(struct accel_shape_planner *s)
 {
     const struct accel_setting_values *values = s->plan->settings->values;
+    static const char no_groups[] = "no weight is converted to a type with groups";
+    const bool is_set = accel_plan_is_users(&values->role_head) && values->role_head.word != ACCEL_WORD_AUTO;
     const struct {
         const struct accel_profile_setting *setting;
-        bool is_of_groups;
+        bool is_idle;
+        const char *reason;
     } rows[] = {
-        {&values->weights_group, true},
-        {&values->weights_scheme, true},
-        {&values->precision_default, false},
-        {&values->precision_critical, false},
+        {&values->weights_group, s->grouped == 0, no_groups},
+        {&values->weights_scheme, s->grouped == 0, no_groups},
+        {&values->precision_default, values->precision_adaptive.number == 0, "precision.adaptive is false"},
+        {&values->precision_critical, values->precision_adaptive.number == 0, "precision.adaptive is false"},
+        {&values->role_head, is_set && !s->has_head, "no matrix is a head; a tied one has role.embedding"},
     };
-    const struct accel_profile_setting *type = &values->weights_type;
-    bool is_adaptive = values->precision_adaptive.number != 0;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const struct accel_profile_setting *setting = rows[i].setting;
-        if (setting->layer != ACCEL_LAYER_BUILTIN && !(rows[i].is_of_groups ? s->grouped != 0 : is_adaptive))
-            accel_plan_add_unhonored(s->plan, &s->plan->shape_unhonored, setting, 0,
-                                     rows[i].is_of_groups ? "no weight is converted to a type with groups"
-                                                          : "precision.adaptive is false");
-    }
-    if (type->word != ACCEL_WORD_AUTO && !s->by_type)
-        accel_plan_add_unhonored(s->plan, &s->plan->shape_unhonored, type, 0,
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (rows[i].is_idle && rows[i].setting->layer != ACCEL_LAYER_BUILTIN)
+            accel_plan_add_unhonored(s->plan, &s->plan->shape_unhonored, rows[i].setting, 0, rows[i].reason);
+    if (values->weights_type.word != ACCEL_WORD_AUTO && !s->by_type)
+        accel_plan_add_unhonored(s->plan, &s->plan->shape_unhonored, &values->weights_type, 0,
                                  "settings for components, roles or precision decide about every matrix");
 }
 

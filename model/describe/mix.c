@@ -278,17 +278,17 @@ static void classify(struct mix_tensor *tensor, bool is_gguf, const char *role)
     tensor->is_kept = strcmp(role, "embedding") == 0 && !tensor->is_tokens;
 }
 
-/* Returns whether a tensor of a folder is of experts, which a GGUF file stacks. */
-static bool is_expert(const char *name)
+bool model_mix_is_expert(const char *name)
 {
-    return strstr(name, ".experts.") != NULL;
+    return strstr(name, ".experts.") != NULL || strstr(name, "_exps.") != NULL;
 }
 
 static void read_tensor(struct mix_tensor *out, const struct accel_model_file *file, const struct family *family,
                         uint64_t index)
 {
     const struct accel_model_tensor *tensor = accel_model_file_tensor(file, index);
-    const bool is_stacked = (tensor->rank > 2 && tensor->dims[0] > 1) || (!is_gguf(file) && is_expert(tensor->name));
+    const bool is_stacked =
+        (tensor->rank > 2 && tensor->dims[0] > 1) || (!is_gguf(file) && model_mix_is_expert(tensor->name));
     struct name_facts facts;
     int layer = -1;
     name_read(tensor->name, family, tensor->rank, &facts);
@@ -475,11 +475,10 @@ static bool is_covered(const struct accel_sketch_weight *weight)
 static void read_weight(struct mix_tensor *out, const struct accel_model_description *d, bool is_gguf, uint64_t index)
 {
     const struct accel_sketch_weight *weight = &d->weights[index];
-    const bool is_stacked = is_gguf ? strstr(weight->name, "_exps.") != NULL : is_expert(weight->name);
     *out = (struct mix_tensor){.name = weight->name,
                                .index = index,
                                .layer = weight->layer == ACCEL_NO_LAYER ? -1 : (int64_t)weight->layer,
-                               .condition = is_stacked ? IF_STACKED : 0,
+                               .condition = model_mix_is_expert(weight->name) ? IF_STACKED : 0,
                                .is_matrix = weight->rows > 1 && weight->columns > 1};
     classify(out, is_gguf, weight->role);
     out->is_kept = out->is_kept || !out->is_matrix || (!is_gguf && !is_covered(weight));

@@ -19,6 +19,9 @@ struct model_mix;
  * mixes if `named_as_types` is true. */
 bool model_mix_is_known(const char *word, bool named_as_types);
 
+/* Returns whether a tensor is of experts, one or all of a layer. */
+bool model_mix_is_expert(const char *name);
+
 /* Classifies the matrices of a file for the rules. `is_calibrated`: the inputs of the matrices are measured
  * (llama.cpp's importance matrix). The word must be a known one; free the mix with model_mix_free. */
 int32_t model_mix_of_file(const struct accel_model_file *file, const struct family *family, const char *word,

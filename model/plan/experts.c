@@ -134,7 +134,7 @@ static int32_t choose_limit(struct accel_model_plan *plan, struct accel_error *e
 /* States the speed that reading experts from the disk permits. */
 static int32_t state_speed(const struct accel_model_plan *plan, struct accel_error *error)
 {
-    const uint64_t limit = plan->session == NULL ? 0 : stage_expert_limit(plan->session->pipeline);
+    const uint64_t limit = plan->session == NULL ? 0 : plan_expert_limit(plan->session->pipeline->plan);
     struct disk_rate *disk = &plan->subject->disk;
     char text[DISK_RATE_TEXT + 200];
     struct session_experts experts;

@@ -40,7 +40,7 @@ static const char *why_mapped(const struct run_planner *planner, const char **ou
     if (device == NULL || device->facts->kind != ACCEL_DEVICE_CPU)
         return "the device uploads weights from the mapped file to its own memory";
     *out_place = "the limit of experts";
-    if (stage_expert_limit(planner->stage) != 0)
+    if (plan_expert_limit(planner->stage->plan) != 0)
         return "experts are read from the mapped file as tokens are routed to them";
     *out_place = "model.weight_bytes";
     if (planner->session->model->facts.weight_bytes < LEAST_BYTES)

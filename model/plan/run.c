@@ -486,9 +486,21 @@ int32_t plan_shapes(struct accel_plan *plan, const struct accel_model_descriptio
     const struct accel_plan_setting *type = accel_plan_setting_find(plan, "weights.type");
     struct accel_sketch mixed = *shapes;
     struct accel_sketch_component *components = NULL;
+    struct accel_sketch_weight *weights = NULL;
     uint32_t *types = NULL;
     int32_t code = ACCEL_OK;
 
+    if (plan_expert_limit(plan) != 0) {
+        weights = malloc(((size_t)shapes->weight_count + 1) * sizeof(*weights));
+        if (weights == NULL)
+            return accel_error_no_memory(error, "for the types of experts");
+        for (uint32_t i = 0; i < shapes->weight_count; i++) {
+            weights[i] = shapes->weights[i];
+            if (model_mix_is_expert(weights[i].name))
+                weights[i].wanted = weights[i].type;
+        }
+        mixed.weights = weights;
+    }
     if (type->word == ACCEL_WORD_OTHER)
         code = model_mix_types(description, type->value, &types, error);
     if (code == ACCEL_OK && type->word == ACCEL_WORD_OTHER)
@@ -497,6 +509,7 @@ int32_t plan_shapes(struct accel_plan *plan, const struct accel_model_descriptio
     if (code == ACCEL_OK)
         code = accel_plan_sketch(plan, &mixed, error);
     free(components);
+    free(weights);
     free(types);
     return code;
 }

@@ -27,7 +27,7 @@ struct run_types {
 int32_t plan_decline_for_model(struct accel_plan *plan, const struct accel_model *model, struct accel_error *error);
 
 /* Makes the shape plan (accel_plan_sketch) of shapes of the description, with the types of a mix if weights.type is
- * one. */
+ * one. Experts with a limit keep their types: steps read them from the file. */
 int32_t plan_shapes(struct accel_plan *plan, const struct accel_model_description *description,
                     const struct accel_sketch *shapes, struct accel_error *error);
 

@@ -36,16 +36,19 @@ bool stage_expert_key(const struct pipeline_stage *stage, char key[EXPERTS_KEY])
     return false;
 }
 
-static const struct accel_plan_setting *find_limit(const struct pipeline_stage *stage)
+static const struct accel_plan_setting *find_limit(const struct accel_plan *plan)
 {
+    const struct accel_device_info *device = accel_plan_device(plan);
     char key[EXPERTS_KEY];
 
-    return stage_expert_key(stage, key) ? accel_plan_setting_find(stage->plan, key) : NULL;
+    return device != NULL && snprintf(key, EXPERTS_KEY, "%s." OPTION, device->driver) < EXPERTS_KEY
+               ? accel_plan_setting_find(plan, key)
+               : NULL;
 }
 
-uint64_t stage_expert_limit(const struct pipeline_stage *stage)
+uint64_t plan_expert_limit(const struct accel_plan *plan)
 {
-    const struct accel_plan_setting *setting = find_limit(stage);
+    const struct accel_plan_setting *setting = find_limit(plan);
 
     return setting == NULL ? 0 : (uint64_t)setting->number;
 }
@@ -73,7 +76,9 @@ static const struct accel_model_tensor *find_mapped(const struct pipeline_stage 
     const struct accel_model_tensor *tensor = accel_model_file_find(file, key);
     uint64_t bytes;
 
-    if (tensor == NULL || weights_find_type(&stage->session->types, key) != NULL)
+    /* Without a limit, the types are those that the experts would not have with one. */
+    if (tensor == NULL ||
+        (plan_expert_limit(stage->plan) != 0 && weights_find_type(&stage->session->types, key) != NULL))
         return NULL;
     return accel_model_file_plane(file, tensor, 0, &bytes) != NULL || model_derived_part(file, tensor, 0, 0, 0) != NULL
                ? tensor
@@ -84,7 +89,7 @@ static const struct accel_model_tensor *find_mapped(const struct pipeline_stage 
  * those that a token is routed to in one layer. */
 static void read_estimate(const struct pipeline_stage *stage, struct session_experts *experts)
 {
-    const uint64_t limit = stage_expert_limit(stage), pages = limit == 0 ? 0 : stage_in_place_bytes(stage);
+    const uint64_t limit = plan_expert_limit(stage->plan), pages = limit == 0 ? 0 : stage_in_place_bytes(stage);
 
     for (uint32_t i = 0; limit != 0 && i < accel_plan_memory_count(stage->plan); i++) {
         const struct accel_plan_memory *row = accel_plan_memory_get(stage->plan, i);
@@ -175,10 +180,10 @@ static void leave_mapped(const struct pipeline_stage *stage)
 
 int32_t stage_check_experts(const struct pipeline_stage *stage, struct accel_error *error)
 {
-    const struct accel_plan_setting *setting = find_limit(stage);
+    const struct accel_plan_setting *setting = find_limit(stage->plan);
     struct session_experts experts;
 
-    if (stage_expert_limit(stage) == 0)
+    if (plan_expert_limit(stage->plan) == 0)
         return ACCEL_OK;
 
     stage_measure_experts(stage, &experts);
@@ -198,13 +203,13 @@ int32_t stage_check_experts(const struct pipeline_stage *stage, struct accel_err
 
 int32_t stage_check_expert_limit(const struct pipeline_stage *stage, struct accel_error *error)
 {
-    const struct accel_plan_setting *setting = find_limit(stage);
+    const struct accel_plan_setting *setting = find_limit(stage->plan);
     struct session_experts experts = {0};
     char why[200], remedy[200];
 
     if (setting != NULL)
         stage_measure_experts(stage, &experts);
-    if (stage_expert_limit(stage) >= experts.least)
+    if (plan_expert_limit(stage->plan) >= experts.least)
         return ACCEL_OK;
     snprintf(why, sizeof(why), "the experts of one token in one layer take %" PRIu64 " bytes", experts.least);
     snprintf(remedy, sizeof(remedy), "set %s=%" PRIu64 " or more", setting->key, experts.least);

@@ -25,7 +25,7 @@ void stage_measure_experts(const struct pipeline_stage *stage, struct session_ex
 bool stage_expert_key(const struct pipeline_stage *stage, char key[EXPERTS_KEY]);
 
 /* Returns the limit that is set, 0: none. */
-uint64_t stage_expert_limit(const struct pipeline_stage *stage);
+uint64_t plan_expert_limit(const struct accel_plan *plan);
 
 /* Returns the value that is the matrix of several experts which a node reads, ACCEL_NO_VALUE if it reads none. */
 uint32_t session_expert_matrix(const struct accel_node *node);

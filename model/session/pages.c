@@ -175,7 +175,7 @@ static void prefetch_pages(const struct pipeline_stage *stage, enum which which)
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t step = PREFETCH_BYTES / page == 0 ? 1 : PREFETCH_BYTES / page;
     uint32_t count;
-    const bool is_limited = stage_expert_limit(stage) != 0;
+    const bool is_limited = plan_expert_limit(stage->plan) != 0;
     struct range *ranges = stage->source.copy ? NULL : list_ranges(stage, which, page, &count);
 
     /* This is advice: if the system ignores it, pages are read when steps touch them. */
@@ -294,7 +294,7 @@ int32_t stage_note_in_place(struct pipeline_stage *stage, const struct accel_pla
                             uint64_t *out_streamed, struct accel_error *error)
 {
     const struct accel_graph *graph = stage->step.graph;
-    const uint64_t limit = stage_expert_limit(stage);
+    const uint64_t limit = plan_expert_limit(stage->plan);
     uint32_t count;
     const struct accel_plan_in_place *list = accel_plan_in_place(answers, &count);
 

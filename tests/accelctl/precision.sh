@@ -110,6 +110,9 @@ grep -qF "(31), f32 2.75 KiB (11), f16 107.5 KiB (5)" "$work/err" ||
 try 0 "$accelctl" plan "$q8" --set weights.type=q2 --set weights.group=512
 grep -q "^not honored: weights.group=512, groups of 64 for rows of 64: 512 does not divide them" "$work/out" || { cat "$work/out"; fail "plan of other groups"; }
 
+try 0 "$accelctl" plan "$f32" --set role.head=q8
+has "not honored: role.head=q8, no matrix is a head; a tied one has role.embedding"
+
 # Keys and values in few bits: heads of 8 elements have no groups, and a policy decides what becomes of that.
 try 4 "$accelctl" run "$f32" -n 2 -p Once --set kv.type.k=q4
 one_error "heads of 8 elements have no group of 32 or more"
@@ -154,6 +157,14 @@ if [ -d "$mixture" ]; then
             "$(awk '{ s += $1 } END { print s }' "$work/named")" "bytes of the folder in $type, and by its configuration"
     done
     grep -q "mxfp4" "$work/out" || fail "mxfp4_moe makes no experts in mxfp4"
+    # Experts with a limit are read from the file, and so in its type.
+    for command in plan "run -n 4 -p a"; do
+        # shellcheck disable=SC2086
+        try 0 "$accelctl" $command "$work/mixture" --set weights.type=q4_0 --set cpu.expert_bytes=200KiB
+        cat "$work/out" "$work/err" | tr -s '\n ' ' ' >"$work/line"
+        grep -qF "not honored: weights.type=q4_0, experts stay f32: they are read from the file" "$work/line" ||
+            { cat "$work/out" "$work/err"; fail "$command: nothing about experts that stay in the type of the file"; }
+    done
 else
     echo "SKIP: experts: no ACCEL_SHARED_FIXTURES"
 fi
