@@ -43,16 +43,14 @@ static int32_t add(struct collector *c, const char *key, const char *text, const
 static int32_t refuse_value(struct collector *c, const struct accel_alias *alias, const char *text)
 {
     struct accel_strbuf known;
-    int32_t code;
     accel_strbuf_init(&known, 200);
     for (const struct accel_alias_value *value = alias->values; value; value = value->next)
         accel_strbuf_printf(&known, " %s", value->text);
-    code = accel_error_by(c->error, ACCEL_FROM_SETTING, ACCEL_E_INVALID,
-                          "environment %s (%.200s): \"%.60s\" is none of:%s", alias->name, alias->place, text,
-                          accel_strbuf_get(&known));
+    accel_error_by(c->error, ACCEL_FROM_SETTING, ACCEL_E_INVALID, "environment %s (%.200s): \"%.60s\" is none of:%s",
+                   alias->name, alias->place, text, accel_strbuf_get(&known));
     accel_error_remedy(c->error, "unset %s, or set it to one of:%s", alias->name, accel_strbuf_get(&known));
     accel_strbuf_free(&known);
-    return code;
+    return ACCEL_E_INVALID;
 }
 
 static int32_t read_alias(struct collector *c, const struct accel_alias *alias, const char *text)

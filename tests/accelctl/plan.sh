@@ -551,6 +551,11 @@ try 2 "$accelctl" plan llama-2-7b --platform cuda --device a100,h100 --set devic
 one_error "device.memory is for devices of one kind, and the request names a100,h100"
 try 2 "$accelctl" plan llama-2-7b --set device.memory=3GiB
 one_error "device.memory is for devices that are not here"
+try 2 "$accelctl" plan llama-2-7b --platform cuda --device 4xt4 --set placement=0-15=t4,16-31=cuda:3
+grep -qx "  remedy: name devices of this plan: the first is cuda:0, the last cuda:3" "$work/err" || { cat "$work/err"; fail "devices of a map"; }
+mkdir "$work/fact" && printf 'accel-profile: 1\ndefaults: {device.memory: 4GiB}\n' >"$work/fact/accel.yaml"
+try 3 sh -c "cd '$work/fact' && exec '$accelctl' plan gpt2"
+grep -q "^  remedy: it is a fact, which a file of a device states under facts" "$work/err" || { cat "$work/err"; fail "a fact as a setting"; }
 try 4 "$accelctl" plan llama-2-7b --platform cuda --device=-1xt4
 grep -q "429496" "$work/err" && fail "a count below 0 is read as another"
 for wrong in "memory=36:as 36GiB" "memory=1.5GiB:as 36GiB" "bandwidth=360GB/s:or 360GB" "compute=2.5:as 65" "count=99:as 4$" \
