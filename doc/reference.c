@@ -57,8 +57,9 @@ static void put_facts(FILE *out)
 /* The names that the documents give to settings. */
 static void put_variables(FILE *out, const struct profile_files *profiles)
 {
-    fputs(".SH ENVIRONMENT\nEvery setting has a variable: \\fBACCEL_\\fR and its name in capitals, with '_' for '.'. "
-          "An option of a driver has one, too: \\fBACCEL_CPU_ISA\\fR is the option \\fBisa\\fR of the driver "
+    fputs(".SH ENVIRONMENT\nEvery setting has a variable: \\fBACCEL_\\fR and its name in capitals, with '_' for '.', "
+          "which takes words in any case. An option of a driver has one, too: \\fBACCEL_CPU_ISA\\fR is the option "
+          "\\fBisa\\fR of the driver "
           "\\fBcpu\\fR. The names below, from the file \\fIenvironment.yaml\\fR of the folder of profiles, set "
           "settings as well, and are weaker.\n",
           out);

@@ -8,14 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** Returns whether `text` is one of `words`, which are separated by spaces; an empty text is none. */
+/** Returns whether `text` is one of `words`, separated by spaces or commas; an empty text is none. */
 static inline bool accel_word_is_among(const char *words, const char *text)
 {
     size_t length = strlen(text);
-    for (const char *at = words; *at; at += strcspn(at, " "), at += *at == ' ')
-        if (strcspn(at, " ") == length && strncmp(at, text, length) == 0)
+    for (const char *at = words; *at; at += strcspn(at, " ,"), at += strspn(at, " ,"))
+        if (strcspn(at, " ,") == length && strncmp(at, text, length) == 0)
             return length != 0;
     return false;
+}
+
+/** Returns a letter of ASCII in lower case, in any locale. */
+static inline char accel_lower(char letter)
+{
+    return letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
 }
 
 /** Returns the first number in a text: 4 of "q4_1", 16 of "bf16"; 0 without one. */

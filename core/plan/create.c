@@ -14,6 +14,7 @@
 #include "core/base/log.h"
 #include "core/base/open.h"
 #include "core/base/strbuf.h"
+#include "core/base/text.h"
 #include "core/plan/honored.h"
 #include "core/plan/settings.h"
 #include "core/profile/keys.h"
@@ -256,7 +257,7 @@ static const char *lower_case(struct accel_plan *plan, const char *name)
 {
     char *copy = accel_arena_strdup(&plan->arena, name);
     for (char *at = copy; at && *at; at++)
-        *at = *at >= 'A' && *at <= 'Z' ? (char)(*at - 'A' + 'a') : *at;
+        *at = accel_lower(*at);
     plan->out_of_memory |= copy == NULL;
     return copy ? copy : "";
 }

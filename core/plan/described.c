@@ -8,6 +8,7 @@
 
 #include "core/base/checked.h"
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "core/plan/settings.h"
 
 /* Reads the facts that the file `name` of the folder devices states; ACCEL_E_NOT_FOUND: there is no such file. */
@@ -147,23 +148,11 @@ int32_t accel_plan_parse_described(struct accel_plan *plan, const char *names, s
     return ACCEL_OK;
 }
 
-/* Returns whether a list of platforms, "a, b, c", contains one platform. */
-static bool lists_platform(const char *list, const char *platform)
-{
-    const size_t length = strlen(platform);
-    for (const char *at = list; *at != '\0'; at += strcspn(at, ",")) {
-        at += strspn(at, ", ");
-        if (strncmp(at, platform, length) == 0 && (at[length] == '\0' || at[length] == ','))
-            return true;
-    }
-    return false;
-}
-
 int32_t accel_plan_check_platforms(const struct accel_plan *plan, struct accel_error *error)
 {
     for (uint32_t i = 0; i < plan->described_count; i++) {
         const struct accel_plan_described *row = &plan->described[i];
-        if (row->platforms == NULL || lists_platform(row->platforms, plan->platform))
+        if (row->platforms == NULL || accel_word_is_among(row->platforms, plan->platform))
             continue;
         accel_error_set(error, ACCEL_E_NOT_FOUND, "the platform %s does not drive the device %.80s (%.120s)",
                         plan->platform, row->profile, row->name);
@@ -195,18 +184,30 @@ static void use_plan_facts(struct accel_plan *plan, struct accel_plan_described 
         row->compute_origin = origin;
 }
 
-static void subtract_reserve(struct accel_plan *plan, struct accel_plan_described *row)
+static int32_t subtract_reserve(struct accel_plan *plan, struct accel_plan_described *row, struct accel_error *error)
 {
-    if (row->reserve == 0 || row->memory <= row->reserve)
-        return;
+    if (row->reserve == 0 || row->memory == 0)
+        return ACCEL_OK;
+    if (row->memory <= row->reserve) {
+        accel_error_by(error, ACCEL_FROM_SETTING, ACCEL_E_INVALID,
+                       "%.160s: no memory is left for a plan, since the device's driver, kernels and allocator take "
+                       "%" PRIu64 " MiB (device.reserve)",
+                       row->memory_origin, row->reserve >> 20);
+        accel_error_remedy(error,
+                           "describe a device with more memory: --set device.memory=%" PRIu64 "MiB, for instance",
+                           row->reserve >> 18);
+        return ACCEL_E_INVALID;
+    }
     row->memory -= row->reserve;
     row->memory_origin =
         accel_plan_text(plan, "%s, less %" PRIu64 " MiB device.reserve", row->memory_origin, row->reserve >> 20);
+    return ACCEL_OK;
 }
 
 int32_t accel_plan_describe_devices(struct accel_plan *plan, struct accel_error *error)
 {
     uint64_t count = 1;
+    int32_t code = ACCEL_OK;
     if (plan->device)
         return ACCEL_OK;
     if (plan->described_count == 0) {
@@ -225,7 +226,7 @@ int32_t accel_plan_describe_devices(struct accel_plan *plan, struct accel_error 
         plan->described[0].count = (uint32_t)count;
     }
     use_plan_facts(plan, &plan->described[0]);
-    for (uint32_t i = 0; i < plan->described_count; i++)
-        subtract_reserve(plan, &plan->described[i]);
-    return ACCEL_OK;
+    for (uint32_t i = 0; i < plan->described_count && code == ACCEL_OK; i++)
+        code = subtract_reserve(plan, &plan->described[i], error);
+    return code;
 }

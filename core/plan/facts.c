@@ -89,21 +89,26 @@ static int32_t add_given(struct accel_plan *plan, const struct accel_named_value
     const struct accel_fact_row *fact = accel_known_fact_find(given->key);
     const bool is_count = strcmp(given->key, "device.count") == 0;
     const char *origin = accel_plan_text(plan, "%.160s", given->origin), *unit = "", *why = NULL;
+    const char *remedy = "name devices of a platform that is not here: --platform NAME --device 4xPROFILE";
     int64_t number = 0;
-    if (plan->device)
+    if (plan->device) {
         why = accel_plan_text(plan, "is for devices that are not here, and %s is one that is", plan->device->info.name);
-    else if (plan->described_count > 1 || (is_count && plan->described_count == 1 && plan->described[0].has_count))
+    } else if (plan->described_count > 1 || (is_count && plan->described_count == 1 && plan->described[0].has_count)) {
         why = accel_plan_text(plan, "is for devices of one kind%s, and %s", is_count ? " without a count" : "",
                               plan->described_origin);
-    else if (!accel_number_parse(given->value, &number, &unit) || strcmp(unit, fact->unit) != 0 ||
-             number < (strcmp(given->key, "device.reserve") != 0) || (is_count && number > ACCEL_PLAN_DESCRIBED))
-        why = *fact->unit ? "is no size, such as 36GiB or 360GB"
+        remedy = is_count ? "leave one of the two counts out" : "name devices of one kind: --device 4xPROFILE";
+    } else if (!accel_number_parse(given->value, &number, &unit) || strcmp(unit, fact->unit) != 0 ||
+               number < (strcmp(given->key, "device.reserve") != 0) || (is_count && number > ACCEL_PLAN_DESCRIBED)) {
+        why = *fact->unit ? "is no size"
               : is_count  ? accel_plan_text(plan, "is no number from 1 to %u", ACCEL_PLAN_DESCRIBED)
-                          : "is no whole number of 10^12 operations a second";
+                          : "is no number of operations a second";
+        remedy = *fact->unit ? "write a whole number with its unit, as 36GiB, 1536MiB or 360GB"
+                 : is_count  ? "write how many devices there are, as 4"
+                             : "write a whole number of 10^12 operations a second, as 65";
+    }
     if (why) {
         accel_error_by(error, ACCEL_FROM_SETTING, ACCEL_E_INVALID, "%s: %s %s", origin, given->key, why);
-        accel_error_remedy(error, "write it as %s=%s, for devices of one kind that are not here: --platform NAME",
-                           given->key, *fact->unit ? "8GiB" : "4");
+        accel_error_remedy(error, "%s", remedy);
         return ACCEL_E_INVALID;
     }
     if (!is_count)

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,10 +108,9 @@ static bool add_processors(struct accel_placer *p, uint32_t *out_index, int32_t 
 
 static uint64_t capacity_of(const struct accel_placer *p, const struct accel_placer_target *target)
 {
-    uint64_t overhead = p->overhead;
     if (target->budget.bytes == 0)
         return UINT64_MAX;
-    return target->budget.bytes > overhead ? target->budget.bytes - overhead : 0;
+    return target->budget.bytes > p->overhead ? target->budget.bytes - p->overhead : 0;
 }
 
 /* Fills the devices one after the other; items that fit on no device are assigned to the last. */
@@ -169,7 +169,11 @@ static int32_t find_target(struct accel_placer *p, const struct accel_profile_se
     accel_error_by(p->s->error, accel_setting_origin(setting), ACCEL_E_NOT_FOUND,
                    "%s: placement: there is no device %.80s%s", setting->place, name,
                    accel_context_guess(p->s->plan->context, name, guess, sizeof(guess)));
-    accel_error_remedy(p->s->error, "accelctl devices lists them");
+    if (p->s->plan->device)
+        accel_error_remedy(p->s->error, "accelctl devices lists them");
+    else
+        accel_error_remedy(p->s->error, "name devices of this plan: the first is %s, the last %s", p->targets[0].name,
+                           p->targets[p->target_count - 1].name);
     return ACCEL_E_NOT_FOUND;
 }
 
@@ -225,17 +229,14 @@ static int32_t parse_range(struct accel_placer *p, const struct accel_profile_se
     first = last = strtoul(*cursor, &end, 10);
     if (*end == '-' && end[1] >= '0' && end[1] <= '9')
         last = strtoul(end + 1, &end, 10);
-    if (*end != '=')
-        return refuse_map(p, setting, "a device is missing");
-    length = strcspn(end + 1, ",");
+    length = *end == '=' ? strcspn(end + 1, ",") : 0;
     if (length == 0 || length >= sizeof(name))
         return refuse_map(p, setting, "a device is missing");
     if (first != *next || last < first)
         return refuse_map(p, setting, "each layer must occur once, in order");
     if (last >= p->main_layers)
         return refuse_map(p, setting, "the model has fewer layers");
-    memcpy(name, end + 1, length);
-    name[length] = '\0';
+    snprintf(name, sizeof(name), "%.*s", (int)length, end + 1);
     code = find_target(p, setting, name, &target);
     for (unsigned long layer = first; layer <= last && code == ACCEL_OK; layer++)
         p->items[p->main_first + layer].target = target;

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "core/base/text.h"
 #include "core/profile/members.h"
 
 /* Maximum words of one list, so that a file of lists costs no more than one of rules. */
@@ -183,25 +184,19 @@ int32_t accel_condition_read(const char *path, const struct accel_yaml_node *nod
     return code;
 }
 
-static char fold(char letter)
-{
-    return letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
-}
-
 /* Returns whether a character is part of a word; bytes of letters outside of ASCII are. */
 static bool is_part_of_word(char letter)
 {
-    letter = fold(letter);
+    letter = accel_lower(letter);
     return (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9') || (letter & 0x80) != 0;
 }
 
-/* Returns whether the words are part of the text as whole words: "Tesla T4" contains "T4", and "T400" does not. */
-static bool contains_words(const char *text, const char *words)
+bool accel_contains_words(const char *text, const char *words)
 {
     size_t length = strlen(words);
     for (const char *at = text; *at; at++) {
         size_t same = 0;
-        while (same < length && fold(at[same]) == fold(words[same]))
+        while (same < length && accel_lower(at[same]) == accel_lower(words[same]))
             same++;
         if (same == length && (at == text || !is_part_of_word(at[-1])) && !is_part_of_word(at[length]))
             return true;
@@ -217,7 +212,7 @@ static bool holds_for(enum accel_comparison comparison, const char *fact, const 
     bool numeric = literal->is_number && accel_number_parse(fact, &number, &unit);
     switch (comparison) {
     case ACCEL_COMPARE_CONTAINS:
-        return contains_words(fact, literal->text);
+        return accel_contains_words(fact, literal->text);
     case ACCEL_COMPARE_EQUAL:
     case ACCEL_COMPARE_IN:
     case ACCEL_COMPARE_NOT_IN:

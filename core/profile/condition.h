@@ -47,4 +47,8 @@ int32_t accel_condition_read(const char *path, const struct accel_yaml_node *nod
 bool accel_condition_holds(const struct accel_condition *conditions, const struct accel_profile_pair *facts,
                            uint32_t fact_count);
 
+/** Returns whether the words are part of the text as whole words, in any case: "Tesla T4" contains "T4", and "T400"
+ * does not. */
+bool accel_contains_words(const char *text, const char *words);
+
 #endif

@@ -43,16 +43,14 @@ static int32_t add(struct collector *c, const char *key, const char *text, const
 static int32_t refuse_value(struct collector *c, const struct accel_alias *alias, const char *text)
 {
     struct accel_strbuf known;
-    int32_t code;
     accel_strbuf_init(&known, 200);
     for (const struct accel_alias_value *value = alias->values; value; value = value->next)
         accel_strbuf_printf(&known, " %s", value->text);
-    code = accel_error_by(c->error, ACCEL_FROM_SETTING, ACCEL_E_INVALID,
-                          "environment %s (%.200s): \"%.60s\" is none of:%s", alias->name, alias->place, text,
-                          accel_strbuf_get(&known));
+    accel_error_by(c->error, ACCEL_FROM_SETTING, ACCEL_E_INVALID, "environment %s (%.200s): \"%.60s\" is none of:%s",
+                   alias->name, alias->place, text, accel_strbuf_get(&known));
     accel_error_remedy(c->error, "unset %s, or set it to one of:%s", alias->name, accel_strbuf_get(&known));
     accel_strbuf_free(&known);
-    return code;
+    return ACCEL_E_INVALID;
 }
 
 static int32_t read_alias(struct collector *c, const struct accel_alias *alias, const char *text)
@@ -162,8 +160,7 @@ static int32_t read_option(struct collector *c, const char *driver, const char *
         return ACCEL_OK;
     made = snprintf(key, sizeof(key), "%s.%.*s", driver, (int)(length - begin), entry + begin);
     for (size_t i = strlen(driver); made > 0 && i < (size_t)made; i++)
-        if (key[i] >= 'A' && key[i] <= 'Z')
-            key[i] = (char)(key[i] - 'A' + 'a');
+        key[i] = accel_lower(key[i]);
     snprintf(place, sizeof(place), "environment %.*s", (int)length, entry);
     return add(c, key, entry + length + 1, place, "");
 }
@@ -361,8 +358,7 @@ uint32_t accel_environment_unknown(const struct accel_aliases *aliases, const ch
         unknown++;
         if (function) {
             const char *option = find_option(&known, name);
-            const char *near = option ? option : find_near(&known, name);
-            function(data, name, near);
+            function(data, name, option ? option : find_near(&known, name));
         }
     }
     accel_arena_free(&known.arena);
@@ -383,7 +379,7 @@ int32_t accel_setting_check(const char *name, const char *value, struct accel_er
     struct accel_key_value checked;
     const struct limit *limit = key == NULL && name != NULL && value != NULL ? find_limit(name) : NULL;
     int64_t number;
-    char why[200];
+    char why[200], lower[ACCEL_KEY_LOWER];
     if (limit != NULL)
         return parse_limit(limit, value, &number, error);
     if (key == NULL)
@@ -391,7 +387,7 @@ int32_t accel_setting_check(const char *name, const char *value, struct accel_er
                               name == NULL ? "" : name);
     if (value == NULL)
         return accel_error_by(error, ACCEL_FROM_SETTING, ACCEL_E_INVALID, "%s: there is no value", name);
-    if (!accel_key_parse(key, value, &checked, why, sizeof(why)))
+    if (!accel_key_parse(key, accel_key_spelling(key, value, lower), &checked, why, sizeof(why)))
         return accel_error_by(error, ACCEL_FROM_SETTING, ACCEL_E_INVALID, "%s: %s", name, why);
     return ACCEL_OK;
 }

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "core/base/text.h"
 
@@ -145,14 +144,17 @@ const char *accel_known_fact_words(const char *name)
     return row && *fact_words[row - facts] ? fact_words[row - facts] : NULL;
 }
 
-const char *accel_flag_word(const struct accel_setting_row *key, const char *text)
+const char *accel_key_spelling(const struct accel_setting_row *key, const char *text, char lower[ACCEL_KEY_LOWER])
 {
-    static const char *const words[][2] = {{"true", "true"},   {"on", "true"},   {"yes", "true"}, {"1", "true"},
-                                           {"false", "false"}, {"off", "false"}, {"no", "false"}, {"0", "false"}};
-    for (uint32_t i = 0; key->type == ACCEL_SETTING_FLAG && i < COUNT(words); i++)
-        if (strcasecmp(text, words[i][0]) == 0)
-            return words[i][1];
-    return text;
+    size_t i = 0;
+    for (; text[i] != '\0' && i < ACCEL_KEY_LOWER - 1; i++)
+        lower[i] = accel_lower(text[i]);
+    lower[i] = '\0';
+    if (key->type == ACCEL_SETTING_FLAG && accel_word_is_among("true on yes 1", lower))
+        return "true";
+    if (key->type == ACCEL_SETTING_FLAG && accel_word_is_among("false off no 0", lower))
+        return "false";
+    return text[i] == '\0' && accel_word_is_among(key->words, lower) ? lower : text;
 }
 
 uint32_t accel_key_word(const char *value)
@@ -217,10 +219,10 @@ static bool find_nearest(const char *words, const char *text, char near[NEAREST_
 static bool refuse_word(const struct accel_setting_row *key, const char *text, char *why, size_t bytes)
 {
     const char *words = key->type == ACCEL_SETTING_FLAG ? "true false" : key->words;
-    char near[NEAREST_WORD], hint[ACCEL_DID_YOU_MEAN];
+    char near[NEAREST_WORD], hint[ACCEL_DID_YOU_MEAN], lower[ACCEL_KEY_LOWER];
     const int shown = strlen(words) < 120 ? 120 : (int)(strchr(words + 80, ' ') - words);
     snprintf(why, bytes, "\"%.60s\" is none of: %.*s%s%s", text, shown, words, strlen(words) < 120 ? "" : " ...",
-             accel_did_you_mean(find_nearest(words, accel_flag_word(key, text), near) ? near : NULL, hint));
+             accel_did_you_mean(find_nearest(words, accel_key_spelling(key, text, lower), near) ? near : NULL, hint));
     return false;
 }
 
@@ -328,10 +330,6 @@ bool accel_key_parse(const struct accel_setting_row *key, const char *text, stru
 void accel_key_variable(const char *name, char *text, size_t bytes)
 {
     snprintf(text, bytes, "ACCEL_%s", name);
-    for (char *at = text; *at; at++) {
-        if (*at == '.')
-            *at = '_';
-        else if (*at >= 'a' && *at <= 'z')
-            *at = (char)(*at - 'a' + 'A');
-    }
+    for (char *at = text; *at; at++)
+        *at = *at == '.' ? '_' : *at >= 'a' && *at <= 'z' ? (char)(*at - 'a' + 'A') : *at;
 }

@@ -64,9 +64,12 @@ uint32_t accel_key_word(const char *value);
 bool accel_key_parse(const struct accel_setting_row *key, const char *text, struct accel_key_value *out_value,
                      char *why, size_t why_bytes);
 
-/** Returns "true" or "false" for the spellings of a flag outside of files: true on yes 1, false off no 0, in any case;
- * another text is returned as it is. */
-const char *accel_flag_word(const struct accel_setting_row *key, const char *text);
+/** Bytes of a word of a setting in lower case. */
+enum { ACCEL_KEY_LOWER = 40 };
+
+/** Returns a value as files have it, of what people write elsewhere: words in lower case, and true for on, yes and 1 of
+ * a flag, false for off, no and 0. Another text is returned as it is. */
+const char *accel_key_spelling(const struct accel_setting_row *key, const char *text, char lower[ACCEL_KEY_LOWER]);
 
 /** Parses a whole number with an optional unit: "12", "4 GiB", "2048tok", "250 ms". The result is in bytes, ms or
  * tokens. `*out_unit` is "bytes", "ms", "tok" or "". False if the text is no such number or is too large. */

@@ -3,12 +3,10 @@
 
 #include "core/profile/profile.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "core/base/error.h"
 #include "core/base/strbuf.h"
@@ -257,17 +255,6 @@ int32_t accel_profile_add(struct accel_profile *profile, const char *name, struc
     return code == ACCEL_OK ? accel_profile_entry_failure(entry, error) : code;
 }
 
-/* Returns whether a text contains a word, ignoring case. */
-static bool has_word(const char *text, const char *word)
-{
-    const size_t length = strlen(word);
-    for (const char *at = text; length >= 3 && *at != '\0'; at++)
-        if (strncasecmp(at, word, length) == 0 && !isalnum((unsigned char)at[length]) &&
-            (at == text || !isalnum((unsigned char)at[-1])))
-            return true;
-    return false;
-}
-
 /* Suggests the nearest name, else the name of a file whose `about` mentions the wanted one. */
 static const char *suggest_name(const struct accel_profile *profile, const struct accel_profile_names *known,
                                 uint32_t layer, const char *name)
@@ -276,7 +263,7 @@ static const char *suggest_name(const struct accel_profile *profile, const struc
     for (uint32_t i = 0; i < known->count && near == NULL; i++) {
         const struct accel_profile_entry *entry = NULL;
         if (accel_profile_entry_find(profile, layer, known->names[i], &entry, NULL) == ACCEL_OK &&
-            entry->failure.code == ACCEL_OK && has_word(entry->file.about, name))
+            entry->failure.code == ACCEL_OK && strlen(name) >= 3 && accel_contains_words(entry->file.about, name))
             near = known->names[i];
     }
     return near;

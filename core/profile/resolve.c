@@ -161,13 +161,13 @@ static int32_t apply_files(struct accel_resolver *r)
     return code;
 }
 
-/* Applies a value of the environment or of the caller, which may spell flags as people do; files may not. */
+/* Applies a value of the environment or of the caller, which may spell words as people do; files may not. */
 static int32_t apply_text(struct accel_resolver *r, struct accel_key_slot *slot, const char *text, const char *place,
                           const char *reason, uint32_t layer)
 {
     struct accel_key_value value;
-    char why[200];
-    text = accel_flag_word(slot->key, text);
+    char why[200], lower[ACCEL_KEY_LOWER];
+    text = accel_key_spelling(slot->key, text, lower);
     if (!accel_key_parse(slot->key, text, &value, why, sizeof(why))) {
         accel_error_by(r->error, accel_layer_origin(layer), ACCEL_E_INVALID, "%.160s: %s: %s", place, slot->key->name,
                        why);

@@ -57,6 +57,7 @@ static int32_t option_key(const struct accel_loader *loader, const char *name, c
 static int32_t find_key(const struct accel_loader *loader, const struct accel_yaml_node *node,
                         const struct accel_setting_row **out_key)
 {
+    const bool is_fact = accel_known_fact_find(node->text) != NULL;
     const char *near;
     *out_key = accel_key_find(node->text);
     if (*out_key == NULL && option_key(loader, node->text, out_key) != ACCEL_OK)
@@ -64,11 +65,12 @@ static int32_t find_key(const struct accel_loader *loader, const struct accel_ya
     if (*out_key)
         return ACCEL_OK;
     near = accel_key_meant(node->text);
-    if (near == NULL && strchr(node->text, ':') == NULL)
+    if (near == NULL && strchr(node->text, ':') == NULL && !is_fact)
         near = accel_key_suggest(node->text);
     accel_members_refuse_word(loader->path, node, near, loader->error, "setting \"%.80s\" is unknown", node->text);
     accel_error_remedy(loader->error,
-                       "accelctl profile settings lists them, and accelctl plugins the drivers with options");
+                       is_fact ? "it is a fact, which a file of a device states under facts (accelctl profile facts)"
+                               : "accelctl profile settings lists them, and accelctl plugins the drivers with options");
     return ACCEL_E_INVALID;
 }
 

@@ -419,6 +419,7 @@ done
 for key in kv.type kv.type.k; do
     try 0 "$accelctl" plan "$q8" --explain kv.type.k --set $key=q8_0 --set fallback.kv=warn
     has "command line --set $key=q8_0"
+    try 0 "$accelctl" plan "$q8" --explain kv.type.k --set $key=Q8_0 --set fallback.kv=warn
 done
 try 0 "$accelctl" plan "$q8" -c 1K -b 1k --reasons --set context.beyond_training=true
 grep -qE "^  context  +1024 tok  +command line -c 1K$" "$work/out" || { cat "$work/out"; fail "a context of 1K"; }

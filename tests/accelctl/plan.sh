@@ -579,6 +579,18 @@ try 2 "$accelctl" plan llama-2-7b --platform cuda --device a100,h100 --set devic
 one_error "device.memory is for devices of one kind, and the request names a100,h100"
 try 2 "$accelctl" plan llama-2-7b --set device.memory=3GiB
 one_error "device.memory is for devices that are not here"
+try 2 "$accelctl" plan llama-2-7b --platform cuda --device 4xt4 --set placement=0-15=t4,16-31=cuda:3
+grep -qx "  remedy: name devices of this plan: the first is cuda:0, the last cuda:3" "$work/err" || { cat "$work/err"; fail "devices of a map"; }
+mkdir "$work/fact" && printf 'accel-profile: 1\ndefaults: {device.memory: 4GiB}\n' >"$work/fact/accel.yaml"
+try 3 sh -c "cd '$work/fact' && exec '$accelctl' plan gpt2"
+grep -q "^  remedy: it is a fact, which a file of a device states under facts" "$work/err" || { cat "$work/err"; fail "a fact as a setting"; }
+try 4 "$accelctl" plan llama-2-7b --platform cuda --device=-1xt4
+grep -q "429496" "$work/err" && fail "a count below 0 is read as another"
+for wrong in "memory=36:as 36GiB" "memory=1.5GiB:as 36GiB" "bandwidth=360GB/s:or 360GB" "compute=2.5:as 65" "count=99:as 4$" \
+    "memory=1024MiB:--set device.memory=4096MiB"; do
+    try 2 "$accelctl" plan gpt2 --platform cuda --device t4 --set "device.${wrong%%:*}"
+    grep -qe "^  remedy: .*${wrong#*:}" "$work/err" || { cat "$work/err"; fail "remedy of ${wrong%%:*}"; }
+done
 # A budget above the memory of the device is a note, one below it is the budget.
 for key in memory.budget memory.device; do
     try 5 "$accelctl" plan llama-2-7b --platform mps --device m3 --set $key=24GiB
@@ -1013,6 +1025,9 @@ done
 mkdir "$work/counts" && printf 'accel-profile: 1\ndefaults: {batch: 1k}\n' >"$work/counts/accel.yaml"
 try 0 sh -c "cd '$work/counts' && ACCEL_CONTEXT=1K exec '$accelctl' plan llama-2-7b --json"
 is "$(value settings.context.value) $(value settings.batch.value)" "1024 1024" "K in a variable and in a profile"
+# Words are taken in any case where people write them, except in files.
+try 0 env ACCEL_WEIGHTS_TYPE=Q4_K_M ACCEL_KV_TYPE=F16 ACCEL_CONTEXT=AUTO ACCEL_PRECISION_ADAPTIVE=Off "$accelctl" plan llama-2-7b --json
+is "$(value settings.weights.type.value) $(value settings.kv.type.k.value)" "q4_k_m f16" "words of variables in upper case"
 for wrong in 'ACCEL_KV_TYPE=q8_0:did you mean "q8"?' 'ACCEL_CONTEXT=0:and none of: auto' 'ACCEL_CPU_THREADS=-1:and none of: auto'; do
     try 2 env "${wrong%%:*}" "$accelctl" plan llama-2-7b
     one_error "${wrong#*:}"

@@ -210,7 +210,7 @@ static bool correct_count(const char *device, char text[96])
     unsigned count;
     int end = 0;
 
-    if (device == NULL || strchr(device, ',') != NULL)
+    if (device == NULL || strchr(device, ',') != NULL || *device == '-')
         return false;
     if (sscanf(device, "%3u %*1[xX*] %63[a-zA-Z0-9-]%n", &count, name, &end) == 2 && device[end] == '\0')
         snprintf(text, 96, "%ux%s", count, name);
