@@ -10,7 +10,7 @@
 #include "tools/accelctl/words.h"
 
 /* Facts of absent devices that --set takes beside settings. */
-#define DEVICE_FACTS "device.count device.memory device.bandwidth device.compute"
+#define DEVICE_FACTS "device.count device.memory device.reserve device.bandwidth device.compute"
 
 /* Completion candidates for the value of an option, looked up by the value name of its row or by the option's own
  * name. Other options get no candidates. */

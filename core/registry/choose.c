@@ -110,13 +110,13 @@ const struct accel_listed *accel_context_choose(const struct accel_context *cont
 
 bool accel_names_device(const char *names, const struct accel_device_info *info)
 {
-    struct selector word = {.word = names, .ignores_case = true};
-    for (; *word.word != '\0'; word.word += word.length + (word.word[word.length] == ',')) {
+    struct selector word = {.word = names, .length = strlen(names), .ignores_case = true};
+    bool is_named = equals(&word, info->name) || equals(&word, info->facts->id); /* an id may contain a comma */
+    for (; !is_named && *word.word != '\0'; word.word += word.length + (word.word[word.length] == ',')) {
         word.length = strcspn(word.word, ",");
-        if (equals(&word, info->name) || equals(&word, info->facts->id))
-            return true;
+        is_named = equals(&word, info->name) || equals(&word, info->facts->id);
     }
-    return false;
+    return is_named;
 }
 
 void accel_context_choices(const struct accel_context *context, const char *driver, char *text, size_t bytes)

@@ -37,7 +37,6 @@ done
 check()
 {
     device=$1
-    unset POCL_EXTRA_BUILD_FLAGS
     # In one file with them, lines of progress stand before the text, and the prompt begins a line of its own.
     XDG_CACHE_HOME="$work/log" "$accelctl" run "$q8" --greedy -n 3 \
         --prompt "Once upon a time" --device "$device" --set opencl.precompile=false >"$work/out" 2>&1 </dev/null
@@ -57,8 +56,6 @@ check()
     try 0 env XDG_CACHE_HOME="$work/warm" "$accelctl" cache clear opencl
     has "1 file removed"
     for model in "$q8" "$f32"; do
-        # Without optimization PoCL compiles in a quarter of the time: what was seen with it are the kernels of one model.
-        [ "$model" = "$q8" ] || [ -n "${ACCEL_TEST_ALL-}" ] || export POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable
         try 0 "$accelctl" run "$model" --greedy -q -n 48 --prompt "Once upon a time" --device cpu
         text=$(cat "$work/out")
         try 0 "$accelctl" run "$model" --greedy -q -n 48 --prompt "Once upon a time" --device "$device"

@@ -224,7 +224,7 @@ static void write_sizes(const struct accel_plan_fit *fit, char text[80])
     bytes_text(fit->budget, budget);
     while (unit < 4 && fit->budget >> 10 * (unit + 1) != 0)
         unit++;
-    for (int digits = 3; fit->needed != fit->budget && strcmp(needed, budget) == 0; digits++) {
+    for (int digits = 3; digits < 16 && fit->needed != fit->budget && strcmp(needed, budget) == 0; digits++) {
         snprintf(needed, sizeof(needed), "%.*f %s", digits, ldexp((double)fit->needed, -10 * (int)unit), units[unit]);
         snprintf(budget, sizeof(budget), "%.*f %s", digits, ldexp((double)fit->budget, -10 * (int)unit), units[unit]);
     }
