@@ -68,7 +68,7 @@ if command -v bash >/dev/null; then
     is "$(offer accelctl quantize --type q5_k_)" "q5_k_m q5_k_s " "types as an option"
     is "$(offer accelctl profile list m)" "models " "layers that bash offers"
     (cd "$work" && is "$(offer accelctl bench pre)" "prefill " "subjects that bash offers")
-    "$accelctl" bench nonsense.x 2>&1 | sed -n 's/.*subjects are \(.*\)/\1/p' | tr -d , | tr ' ' '\n' | sort >"$work/subjects"
+    "$accelctl" bench nonsense 2>&1 | sed -n 's/.*subjects are \(.*\)/\1/p' | tr -d , | tr ' ' '\n' | sort >"$work/subjects"
     [ -s "$work/subjects" ] || fail "the error of an unknown subject lists none"
     (cd "$work" && offer accelctl bench "") | tr ' ' '\n' | sort >"$work/offered"
     is "$(comm -23 "$work/subjects" "$work/offered")" "" "subjects that bash does not offer"
