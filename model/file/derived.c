@@ -393,8 +393,8 @@ const void *model_derived_part(const struct accel_model_file *file, const struct
     if (offset / each >= derived->count || bytes > each - offset % each)
         return NULL;
     mapped = map_source(file, &derived->sources[offset / each], plane);
-    for (uint64_t s = 0; bytes == 0 && mapped != NULL && s < derived->count; s++)
-        if (map_source(file, &derived->sources[s], plane) == NULL)
+    for (uint64_t i = 0; bytes == 0 && mapped != NULL && i < derived->count * derived->layout.planes; i++)
+        if (map_source(file, &derived->sources[i / derived->layout.planes], i % derived->layout.planes) == NULL)
             mapped = NULL;
     return mapped == NULL ? NULL : mapped + offset % each;
 }
