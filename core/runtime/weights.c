@@ -49,7 +49,7 @@ static int32_t plane_bytes(const struct accel_weight *weight, uint64_t bytes[ACC
     return ACCEL_OK;
 }
 
-/* Sets the address of a plane that the source maps; a plane that has to be copied keeps a NULL address. */
+/* Sets the address of a plane that the source maps whole; another plane keeps a NULL address. */
 static int32_t map_plane(const struct accel_module_weight *weight, uint32_t plane, const struct accel_source *source,
                          struct accel_plane *out, struct accel_error *error)
 {
@@ -69,9 +69,6 @@ static int32_t map_plane(const struct accel_module_weight *weight, uint32_t plan
     accel_error_clear(error);
     if (code == ACCEL_OK && mapped != NULL && ((uintptr_t)mapped & (alignment - 1)) == 0)
         out->address = (void *)(uintptr_t)mapped;
-    else if (ACCEL_CAN(source, map_part) &&
-             source->map_part(source, weight->value->key, plane, 0, 0, &mapped, NULL) == ACCEL_OK)
-        *out = (struct accel_plane){(void *)(uintptr_t)source, ACCEL_BIND_SOURCE, out->bytes, 0};
     return ACCEL_OK;
 }
 
@@ -91,15 +88,21 @@ static int32_t map_planes(struct accel_weights *weights, const struct accel_sour
     for (uint32_t i = 0; code == ACCEL_OK && i < module->weight_count; i++) {
         const struct accel_module_weight *weight = &module->weights[i];
         uint64_t bytes[ACCEL_PLANES];
-        uint32_t planes = 0;
+        struct accel_plane *plane = &weights->planes[i * ACCEL_PLANES];
+        uint32_t planes = 0, whole = 0;
+        const void *part;
         if (!is_held_by_core(module, weight))
             continue;
         code = plane_bytes(&weight->weight, bytes, &planes, error);
         for (uint32_t p = 0; code == ACCEL_OK && p < planes; p++) {
-            struct accel_plane *plane = &weights->planes[i * ACCEL_PLANES + p];
-            *plane = (struct accel_plane){NULL, ACCEL_BIND_WEIGHTS, bytes[p], 0};
-            code = map_plane(weight, p, source, plane, error);
+            plane[p] = (struct accel_plane){NULL, ACCEL_BIND_WEIGHTS, bytes[p], 0};
+            code = map_plane(weight, p, source, &plane[p], error);
+            whole += plane[p].address != NULL;
         }
+        if (code == ACCEL_OK && whole < planes && weight->alignment <= 1 && ACCEL_CAN(source, map_part) &&
+            source->map_part(source, weight->value->key, 0, 0, 0, &part, NULL) == ACCEL_OK)
+            for (uint32_t p = 0; p < planes; p++)
+                plane[p] = (struct accel_plane){(void *)(uintptr_t)source, ACCEL_BIND_SOURCE, bytes[p], 0};
     }
     return code;
 }
@@ -115,10 +118,8 @@ static int32_t allocate_copies(struct accel_weights *weights, struct accel_error
         const uint64_t alignment = required < 64 ? 64 : required;
         if (plane->bytes == 0 || plane->address != NULL)
             continue;
-        if (!accel_add_u64(padded_bytes, alignment - 1, &padded_bytes))
-            return accel_error_set(error, ACCEL_E_LIMIT, "the weights do not fit 64 bits");
-        plane->offset = padded_bytes & ~(alignment - 1);
-        if (!accel_add_u64(plane->offset, plane->bytes, &padded_bytes))
+        if (!accel_align_size(padded_bytes, alignment, &plane->offset) ||
+            !accel_add_u64(plane->offset, plane->bytes, &padded_bytes))
             return accel_error_set(error, ACCEL_E_LIMIT, "the weights do not fit 64 bits");
         bytes += plane->bytes;
         most = alignment > most ? alignment : most;

@@ -99,9 +99,10 @@ struct accel_source {
     int32_t(ACCEL_CALL *hash)(const struct accel_source *source, const char *key, uint8_t out_hash[16],
                               struct accel_error *error) ACCEL_NOEXCEPT;
     /** Optional (planes that `map` does not map are copied): returns the mapped address of `bytes` bytes from `offset`
-     * on of a plane whose parts lie in several places, valid as long as the source. ACCEL_OK for 0 bytes: each expert
-     * of the plane lies together, and the plane is not copied but bound as ACCEL_BIND_SOURCE. ACCEL_E_UNSUPPORTED:
-     * these bytes do not lie together. */
+     * on of a plane whose parts lie in several places, valid as long as the source. ACCEL_OK for 0 bytes of plane 0:
+     * each expert of each plane lies together, at any alignment. All planes of the weight are then bound as
+     * ACCEL_BIND_SOURCE and not copied, unless its claim requires an alignment above 1. ACCEL_E_UNSUPPORTED: these
+     * bytes do not lie together. */
     int32_t(ACCEL_CALL *map_part)(const struct accel_source *source, const char *key, uint32_t plane, uint64_t offset,
                                   uint64_t bytes, const void **out_address, struct accel_error *error) ACCEL_NOEXCEPT;
 };

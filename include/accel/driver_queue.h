@@ -87,7 +87,8 @@ struct accel_driver_state {
 #define ACCEL_BIND_SOURCE 4u /**< a plane of a weight of which kernels map parts: accel_source.map_part */
 
 /** Binding of a value of a program. Closed. Memory of the core, or mapped by a source, has its address in `host`;
- * memory of the driver is identified by `object`, its own handle, and `host` is NULL. */
+ * memory of the driver is identified by `object`, its own handle, and `host` is NULL. A driver refuses a set with a
+ * kind that it does not know, or with an ACCEL_BIND_SOURCE for a kernel that reads whole planes: `host` is no bytes. */
 struct accel_binding {
     uint32_t value; /**< index in the graph */
     uint32_t kind;  /**< ACCEL_BIND_... */

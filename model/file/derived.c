@@ -367,12 +367,24 @@ float model_row_factor(const struct accel_model_tensor *tensor, uint64_t row)
     return source->packed == NULL ? 1 : model_packed_factor(source->packed);
 }
 
+/* Returns where a plane of a source is mapped; NULL: the source is decoded, or its planes do not lie apart. */
+static const unsigned char *map_source(const struct accel_model_file *file, const struct model_tensor *source,
+                                       uint32_t plane)
+{
+    struct model_plane place = {.offset = source->face.offset, .part = source->face.part};
+
+    if (source->packed != NULL || (source->planes == NULL && plane != 0))
+        return NULL;
+    if (source->planes != NULL)
+        place = source->planes->plane[plane];
+    return file->parts[place.part].data == NULL ? NULL : file->parts[place.part].data + place.offset;
+}
+
 const void *model_derived_part(const struct accel_model_file *file, const struct accel_model_tensor *tensor,
                                uint32_t plane, uint64_t offset, uint64_t bytes)
 {
     const struct model_derived *derived = ((const struct model_tensor *)(const void *)tensor)->derived;
-    const struct model_tensor *source;
-    struct model_plane place;
+    const unsigned char *mapped;
     uint64_t each;
 
     if (derived == NULL || derived->transposed || derived->rows != derived->stored || plane >= derived->layout.planes)
@@ -380,12 +392,11 @@ const void *model_derived_part(const struct accel_model_file *file, const struct
     each = derived->layout.rows * derived->layout.row_bytes[plane];
     if (offset / each >= derived->count || bytes > each - offset % each)
         return NULL;
-    source = &derived->sources[offset / each];
-    if (source->packed != NULL || (source->planes == NULL && plane != 0))
-        return NULL;
-    place = source->planes != NULL ? source->planes->plane[plane]
-                                   : (struct model_plane){source->face.offset, each, source->face.part};
-    return file->parts[place.part].data == NULL ? NULL : file->parts[place.part].data + place.offset + offset % each;
+    mapped = map_source(file, &derived->sources[offset / each], plane);
+    for (uint64_t i = 0; bytes == 0 && mapped != NULL && i < derived->count * derived->layout.planes; i++)
+        if (map_source(file, &derived->sources[i / derived->layout.planes], i % derived->layout.planes) == NULL)
+            mapped = NULL;
+    return mapped == NULL ? NULL : mapped + offset % each;
 }
 
 void model_reshape(struct accel_model_file *file, const char *name, uint32_t rank)

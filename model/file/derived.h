@@ -43,7 +43,7 @@ bool model_product_factors(const struct accel_model_tensor *tensor, uint64_t cou
 float model_row_factor(const struct accel_model_tensor *tensor, uint64_t row);
 
 /* Returns where bytes offset .. offset + bytes of a plane are mapped; NULL: they do not lie in one source as they are
- * read. With 0 bytes: where the first source is mapped, if all bytes of a source lie together. */
+ * read. With 0 bytes: where the source at `offset` is mapped, if all planes of every source are. */
 const void *model_derived_part(const struct accel_model_file *file, const struct accel_model_tensor *tensor,
                                uint32_t plane, uint64_t offset, uint64_t bytes);
 

@@ -378,12 +378,15 @@ static bool add_plane(struct cpu_experts *r, struct cpu_expert_matrix *m, const 
     *plane = (struct plane){calloc(experts, sizeof(*plane->places)), bytes};
     if (plane->places == NULL)
         return false;
+    m->plane_count++; /* from here on free_matrix frees the places */
     m->bytes += copy_bytes(bytes);
     for (uint64_t e = 0; e < experts; e++) {
-        plane->places[e].begin = find_expert(w, m->plane_count, e, bytes);
+        plane->places[e].begin = find_expert(w, m->plane_count - 1, e, bytes);
+        if (plane->places[e].begin == NULL)
+            return false;
         find_file(r, &plane->places[e], &mapping);
     }
-    return plane->places[experts - 1].begin != NULL && ++m->plane_count != 0;
+    return true;
 }
 
 static struct cpu_expert_matrix *add_matrix(struct cpu_experts *r, const struct sdk_tensor *w, uint64_t experts,

@@ -285,6 +285,9 @@ static int32_t bind_values(struct sdk_set *set, const struct accel_set_descripti
         const struct accel_binding *binding = &description->bindings[b];
         uint32_t plane = binding->kind == ACCEL_BIND_WEIGHTS ? binding->part : 0;
 
+        if (binding->kind < ACCEL_BIND_BUFFER || binding->kind > ACCEL_BIND_SOURCE)
+            return sdk_error(error, ACCEL_E_INVALID, "graph %s: binding %u has kind %u, which is unknown here",
+                             graph->name, b, binding->kind);
         if (binding->kind == ACCEL_BIND_WEIGHTS && binding->object != NULL && binding->value < graph->value_count) {
             int32_t code = bind_container_weight(set, binding, error);
 
@@ -312,7 +315,8 @@ static int32_t check_planes(const struct sdk_set *set, struct accel_error *error
         for (uint32_t i = 0; i < SDK_INPUTS; i++) {
             const struct sdk_tensor *input = set->calls[c].inputs[i];
 
-            if (input != NULL && input->planes[0] == NULL && (set->kernels[c]->packed_inputs >> i & 1u) == 0 &&
+            if (input != NULL && (input->planes[0] == NULL || input->source != NULL) &&
+                (input->packed == NULL || (set->kernels[c]->packed_inputs >> i & 1u) == 0) &&
                 (input->source == NULL || (set->kernels[c]->part_inputs >> i & 1u) == 0))
                 return sdk_error(error, ACCEL_E_INVALID, "graph %s: %s reads a weight that exists only %s",
                                  set->program->graph->name, set->kernels[c]->name,

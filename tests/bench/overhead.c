@@ -191,7 +191,8 @@ static struct accel_driver_set *make_set(struct accel_driver_module *module, con
         memory = calloc(1, bytes);
         for (uint64_t i = 0; graph->values[v]->type == ACCEL_F32 && i < bytes / 4; i++)
             ((float *)memory)[i] = (float)(i % 13) / 16 - 0.4f;
-        bindings[description.binding_count++] = (struct accel_binding){.value = v, .host = memory, .bytes = bytes};
+        bindings[description.binding_count++] =
+            (struct accel_binding){.value = v, .kind = ACCEL_BIND_BUFFER, .host = memory, .bytes = bytes};
         if (graph->values[v]->type == ACCEL_I32 && bytes == 8) /* first */
             ((int32_t *)memory)[1] = 1;
         if (v == length)

@@ -240,24 +240,32 @@ static void a_matrix_that_is_removed(void **state)
     tear_down(&f);
 }
 
-/* A source of which expert e of plane 0 is the one before the last e of the file's matrix. */
+/* A source of which expert e of plane 0 is the one before the last e of the file's matrix, except one that it refuses.
+ */
+struct part_source {
+    struct accel_source face;
+    uint64_t refused;
+};
+
 static int32_t map_part(const struct accel_source *source, const char *key, uint32_t plane, uint64_t offset,
                         uint64_t bytes, const void **out_address, struct accel_error *error)
 {
     const uint64_t expert = offset / BYTES;
 
-    (void)source;
     (void)error;
     assert_int_equal(plane, 0);
     assert_true(offset % BYTES == 0 && bytes == BYTES && expert < EXPERTS);
+    if (expert == ((const struct part_source *)source)->refused)
+        return ACCEL_E_UNSUPPORTED;
     *out_address = key + (EXPERTS - 1 - expert) * BYTES;
     return ACCEL_OK;
 }
 
-/* Experts that lie one by one in the file are read from their places, and found again by the first. */
+/* Experts that lie one by one in the file are read from their places, and found again by the first. A matrix of which
+ * any expert does not lie together is refused. */
 static void a_matrix_in_parts(void **state)
 {
-    static const struct accel_source source = {.size = sizeof(source), .map_part = map_part};
+    struct part_source source = {{.size = sizeof(source.face), .map_part = map_part}, 0};
     static const uint32_t first[EXPERTS + 1] = {0, 1, 2, 3, 4};
     struct fixture f = {.experts = NULL};
     struct cpu_expert_matrix *matrix;
@@ -267,8 +275,10 @@ static void a_matrix_in_parts(void **state)
     set_up(&f, 8 * SLOT, 0);
     plain = w = f.w[1][1];
     w.planes[0] = NULL;
-    w.source = &source;
+    w.source = &source.face;
     w.key = plain.planes[0];
+    for (; source.refused < EXPERTS; source.refused++)
+        assert_null(cpu_experts_add(f.experts, &w, EXPERTS, &f.ids[1]));
     matrix = cpu_experts_add(f.experts, &w, EXPERTS, &f.ids[1]);
     assert_non_null(matrix);
     assert_ptr_not_equal(matrix, f.matrices[1][1]);

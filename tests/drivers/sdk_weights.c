@@ -752,6 +752,15 @@ static void test_bad_sets(void **state)
     place.bindings[2].kind = ACCEL_BIND_SOURCE; /* nor one that maps parts */
     place.bindings[2].host = &source;
     assert_unbound(&rig, &place, "toy embed reads a weight that exists only in parts");
+    place_init(&rig, &place);
+    place.bindings[3].kind = ACCEL_BIND_SOURCE; /* nor where a plane has an address beside it */
+    place.bindings[3].host = &source;
+    place.bindings[3].object = NULL;
+    place.bindings[3].value = place.bindings[2].value;
+    assert_unbound(&rig, &place, "toy embed reads a weight that exists only in parts");
+    place_init(&rig, &place);
+    place.bindings[2].kind = ACCEL_BIND_SOURCE + 1;
+    assert_unbound(&rig, &place, "binding 2 has kind 5, which is unknown here");
     assert_int_equal(rig.device->table->close(rig.device, &rig.error), ACCEL_E_BUSY);
     rig_close(&rig);
 }

@@ -428,15 +428,22 @@ static void weights_are_copied_where_they_must(void **state)
     assert_int_equal(accel_memory_usage(b->context, ACCEL_MEMORY_WEIGHTS, &now, NULL), ACCEL_OK);
     assert_int_equal(now, 16);
     accel_weights_free(weights);
-    /* What the source maps in parts is not copied. */
+    /* What the source maps in parts is not copied, unless it has to be aligned. */
     odd.source.map_part = map_part;
     expect(b, accel_weights_create(module, &odd.source, NULL, &weights, &b->error), ACCEL_OK, NULL);
-    assert_int_equal(odd.reads, 1);
+    assert_int_equal(odd.reads, 2);
+    accel_weights_free(weights);
+    accel_module_free(module);
+    direct.alignment = 1;
+    odd.no_map = 1;
+    expect(b, accel_module_create(b->device, graphs, 1, NULL, NULL, NULL, &module, &b->error), ACCEL_OK, NULL);
+    expect(b, accel_weights_create(module, &odd.source, NULL, &weights, &b->error), ACCEL_OK, NULL);
+    assert_int_equal(odd.reads, 2);
+    assert_int_equal(weights->planes[0].kind, ACCEL_BIND_SOURCE);
     assert_int_equal(accel_memory_usage(b->context, ACCEL_MEMORY_WEIGHTS, &now, NULL), ACCEL_OK);
     assert_int_equal(now, 0);
     accel_weights_free(weights);
     odd.source.map_part = NULL;
-    odd.no_map = 1;
     odd.read_code = ACCEL_E_IO;
     expect(b, accel_weights_create(module, &odd.source, NULL, &weights, &b->error), ACCEL_E_IO, "told to fail");
     assert_null(weights);

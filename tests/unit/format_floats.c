@@ -384,10 +384,54 @@ static void test_refused(void **state)
     free(four);
 }
 
+/* A stack of which one matrix is decoded has no mapping by parts, though its others are mapped. */
+static void test_stack(void **state)
+{
+    static const uint64_t codes[2] = {BLOCK_ROWS, BLOCK_WIDTH / 2}, lines[2] = {BLOCK_ROWS, BLOCK_WIDTH / 16};
+    static const uint64_t shape[2] = {BLOCK_ROWS, BLOCK_WIDTH}, one = 1, bytes = 2 * BLOCK_ROWS * BLOCK_WIDTH;
+    static const unsigned char zeros[2 * BLOCK_ROWS * BLOCK_WIDTH];
+    static const float global = 640;
+    static const char *const names[] = {"a.c.weight", "a.b.weight", "a.d.weight"}, *const plain[] = {"a.c.weight",
+                                                                                                     "a.d.weight"};
+    static const struct model_derivation stacks[] = {{.name = "mixed", .sources = names, .count = 3, .step = 1},
+                                                     {.name = "plain", .sources = plain, .count = 2, .step = 1}};
+    const uint32_t size = sizeof(struct accel_safetensors_entry);
+    const struct accel_safetensors_entry entries[] = {
+        {size, ACCEL_U8, "a.b.weight_packed", codes, zeros, 2, 0},
+        {size, ACCEL_F8_E4M3, "a.b.weight_scale", lines, zeros, 2, 0},
+        {size, ACCEL_F32, "a.b.weight_global_scale", &one, &global, 1, 0},
+        {size, ACCEL_F16, "a.c.weight", shape, zeros, 2, 0},
+        {size, ACCEL_F16, "a.d.weight", shape, zeros, 2, 0},
+    };
+    const struct accel_safetensors_entry *list[] = {&entries[0], &entries[1], &entries[2], &entries[3], &entries[4]};
+    const struct accel_model_tensor *tensor;
+    struct accel_model_file *file = NULL;
+    struct accel_error error = {0};
+    char folder[FOLDER_BYTES];
+
+    (void)state;
+    snprintf(folder, sizeof(folder), "format_floats-%ld", (long)getpid());
+    mkdir(folder, 0777);
+    write_checkpoint(folder, list, 5, nvfp4.config);
+    assert_int_equal(accel_model_file_open(folder, NULL, &file, &error), ACCEL_OK);
+    assert_int_equal(model_packed_replace(file, &error), ACCEL_OK);
+    assert_int_equal(model_derive(file, stacks, 2, &error), ACCEL_OK);
+    tensor = accel_model_file_find(file, "mixed");
+    assert_non_null(model_derived_part(file, tensor, 0, 0, bytes));
+    assert_null(model_derived_part(file, tensor, 0, bytes, bytes));
+    assert_non_null(model_derived_part(file, tensor, 0, 2 * bytes, bytes));
+    assert_null(model_derived_part(file, tensor, 0, 0, 0));
+    tensor = accel_model_file_find(file, "plain");
+    assert_non_null(model_derived_part(file, tensor, 0, 0, 0));
+    assert_null(model_derived_part(file, tensor, 1, 0, 0));
+    accel_model_file_close(file);
+    remove_checkpoint(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_scales), cmocka_unit_test(test_blocks),
-                                       cmocka_unit_test(test_refused)};
+                                       cmocka_unit_test(test_refused), cmocka_unit_test(test_stack)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
