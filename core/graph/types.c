@@ -47,15 +47,11 @@ static const uint32_t planar_groups[] = {
 /* Finds the format of a planar id, and its group; `*out_group` is 0 for the whole row. */
 static const struct planar_row *find_planar(uint32_t type, uint32_t *out_group)
 {
-    const uint32_t log2_group = ACCEL_PLANAR_LOG2_GROUP(type);
-    bool has_group = false;
-
-    for (size_t i = 0; i < sizeof(planar_groups) / sizeof(planar_groups[0]); i++)
-        has_group = has_group || planar_groups[i] == log2_group;
-    *out_group = log2_group ? 1u << log2_group : 0;
-    for (size_t i = 0; has_group && i < sizeof(planar_rows) / sizeof(planar_rows[0]); i++)
-        if (ACCEL_PLANAR(planar_rows[i].bits, log2_group, planar_rows[i].scheme) == type)
-            return &planar_rows[i];
+    *out_group = ACCEL_PLANAR_LOG2_GROUP(type) ? 1u << ACCEL_PLANAR_LOG2_GROUP(type) : 0;
+    for (size_t g = 0; g < sizeof(planar_groups) / sizeof(planar_groups[0]); g++)
+        for (size_t i = 0; i < sizeof(planar_rows) / sizeof(planar_rows[0]); i++)
+            if (ACCEL_PLANAR(planar_rows[i].bits, planar_groups[g], planar_rows[i].scheme) == type)
+                return &planar_rows[i];
     return NULL;
 }
 
@@ -70,25 +66,24 @@ static const struct type_row *find_row(uint32_t type)
 bool accel_type_describe(uint32_t type, struct accel_type_layout *out_layout)
 {
     const struct type_row *row = find_row(type);
-    struct accel_type_layout *layout = out_layout;
     const struct planar_row *planar;
     uint32_t group;
 
     if (row) {
-        *layout = (struct accel_type_layout){row->block_values, 1, row->type_class, {row->block_bytes}, {0}};
+        *out_layout = (struct accel_type_layout){row->block_values, 1, row->type_class, {row->block_bytes}, {0}};
         return true;
     }
     planar = find_planar(type, &group);
     if (!planar)
         return false;
-    *layout = (struct accel_type_layout){group ? group : 32, planar->planes, ACCEL_CLASS_BLOCK, {0}, {0}};
-    layout->plane_bytes[0] = layout->block_values / 8 * planar->bits;
+    *out_layout = (struct accel_type_layout){group ? group : 32, planar->planes, ACCEL_CLASS_BLOCK, {0}, {0}};
+    out_layout->plane_bytes[0] = out_layout->block_values / 8 * planar->bits;
     /* Adds a scale of two bytes, and a zero point if the scheme has one: per group, or per row. */
-    uint32_t *of_group = group ? layout->plane_bytes : layout->row_bytes;
+    uint32_t *of_group = group ? out_layout->plane_bytes : out_layout->row_bytes;
     of_group[1] = 2;
     of_group[2] = planar->zero_bytes;
     if (planar->codebook_bytes)
-        layout->row_bytes[2] = planar->codebook_bytes;
+        out_layout->row_bytes[2] = planar->codebook_bytes;
     return true;
 }
 

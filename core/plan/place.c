@@ -9,9 +9,11 @@
 #include <accel/builder.h>
 #include <accel/run.h>
 
+#include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/open.h"
 #include "core/boundary/import.h"
+#include "core/graph/types.h"
 #include "core/graph/verify.h"
 #include "core/plan/honored.h"
 #include "core/plan/memory.h"
@@ -45,10 +47,13 @@ static int32_t import_claim(const struct accel_claim_sink *sink, const struct ac
     struct accel_plan_node *record;
     const struct accel_node *node;
     const char *driver = plan->device->owner->driver->name;
+    struct accel_type_layout layout;
     struct accel_claim claim;
     int32_t code = accel_import_claim(given, c->work->graphs, c->work->graph_count, driver, &claim, error);
     if (code != ACCEL_OK)
         return code;
+    if (claim.precision != 0 && !accel_type_describe(claim.precision, &layout))
+        return accel_error_driver(error, ACCEL_E_INVALID, driver, "a claim has the precision %u", claim.precision);
     node = c->work->graphs[claim.graph]->nodes[claim.node];
     record = find_record(plan, c->work, claim.graph, claim.node);
     record->answer = claim.answer;

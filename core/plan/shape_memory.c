@@ -230,7 +230,7 @@ uint64_t accel_plan_step_state(const struct accel_plan *plan, uint64_t bytes, ui
     uint64_t window, windowed, layers;
     if (!accel_plan_fact_number(plan, "model.window", &window, NULL) || window >= tokens ||
         !accel_plan_fact_number(plan, "model.window_layers", &windowed, NULL) ||
-        !accel_plan_fact_number(plan, "model.layers", &layers, NULL) || windowed > layers)
+        !accel_plan_fact_number(plan, "model.layers", &layers, NULL) || windowed > layers || layers == 0)
         return bytes;
     return bytes - bytes / layers / tokens * windowed * (tokens - window);
 }

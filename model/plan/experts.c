@@ -121,6 +121,9 @@ static int32_t choose_limit(struct accel_model_plan *plan, struct accel_error *e
         return code;
     stage_measure_experts(plan->session->pipeline, &experts);
     fit = model_plan_verdict(plan);
+    /* A driver that states no row of mapped weights does not count the experts: a limit would save nothing. */
+    if (fit.needed < experts.bytes)
+        return try_limit(plan, 0, error);
     others = fit.needed - experts.bytes;
     if (fit.budget < others + experts.least)
         return undo_limit(plan, others + experts.least, error);

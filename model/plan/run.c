@@ -311,7 +311,8 @@ static int32_t create_state_parts(struct accel_session *session, struct accel_er
     return ACCEL_OK;
 }
 
-/* Notes a request to round rows of activations that no kernel of the device follows for these weights. */
+/* Notes a request to round rows of activations that no kernel of the device follows for these weights. A matmul of
+ * which the driver states no precision may follow it. */
 static int32_t note_activations(const struct run_planner *p)
 {
     char text[200];
@@ -326,9 +327,13 @@ static int32_t note_activations(const struct run_planner *p)
 
     if (p->session->options.rounding != ACCEL_Q8_ROW)
         return ACCEL_OK;
-    for (uint32_t i = 0; i < accel_plan_node_count(p->plan); i++)
-        if (accel_plan_node_get(p->plan, i)->precision == ACCEL_Q8_ROW)
+    for (uint32_t i = 0; i < accel_plan_node_count(p->plan); i++) {
+        const uint32_t op = p->stage->step.graph->nodes[i]->op;
+        const uint32_t precision = accel_plan_node_get(p->plan, i)->precision;
+
+        if (precision == ACCEL_Q8_ROW || (precision == 0 && (op == ACCEL_OP_MATMUL || op == ACCEL_OP_EXPERT_MATMUL)))
             return ACCEL_OK;
+    }
     snprintf(text, sizeof(text),
              "q8_row changes nothing: no kernel of %s rounds activations with one scale for a token for these weights",
              accel_plan_device(p->plan)->name);

@@ -547,6 +547,12 @@ for name in a100x2 "2 x a100" "2 a100"; do
     one_error "there is no device \"$name\""
     [ "$name" = "2 a100" ] || grep -q "remedy: .*--device 2xa100$" "$work/err" || { cat "$work/err"; fail "no count for $name"; }
 done
+try 4 "$accelctl" plan llama-2-7b --platform cuda --device rtx4090x2
+grep -q "remedy: .*--device 2xrtx4090$" "$work/err" || { cat "$work/err"; fail "no count for rtx4090x2"; }
+try 4 "$accelctl" plan llama-2-7b --platform cuda --device rtx50
+grep -q "write the count" "$work/err" && { cat "$work/err"; fail "a count for rtx50"; }
+try 3 "$accelctl" plan llama-2-7c --platform cuda --device a100x2
+one_error "remedy: did you mean llama-2-7b"
 for name in rtx3060 2xrtx3060; do
     try 4 "$accelctl" plan llama-2-7b --platform cuda --device $name
     one_error "there is no device \"rtx3060\""

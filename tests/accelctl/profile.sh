@@ -137,6 +137,8 @@ one_error "requires a whole number, with its unit (as 8GiB)"
 profile 0 show cuda --fact request.length=7000tok
 profile 2 show cuda --fact model.kind
 one_error "--fact requires NAME=VALUE"
+profile 0 show cpu --set goal=THROUGHPUT --set weights.load=read
+grep -qE '^  goal +throughput ' "$work/out" || fail "the value of another --set"
 profile 2 show cuda --set bach=3tok
 one_error 'did you mean "batch"?'
 profile 0 show cuda --set batch=3

@@ -399,6 +399,8 @@ try 2 "$accelctl" quantize "$f32" "$out" q4_0 many
 one_error "number of threads"
 try 2 "$accelctl" quantize "$f32" "$out" Q2_K_S
 one_error "needs a calibration text"
+try 2 "$accelctl" plan "$f32" --set weights.type=q2_k_s
+one_error '"q2_k_s" is none of'
 try 0 "$accelctl" quantize -n --calib "$work/text" "$f32" "$out" Q2_K_S
 # Quantized input: refused, unless it is unpacked, kept, or the loss is allowed.
 try 0 "$accelctl" quantize "$f32" "$out" Q8_0

@@ -359,6 +359,20 @@ static void test_core_formula(void **state)
     assert_null(row(b, ACCEL_MEMORY_SCRATCH));
 }
 
+static void test_precision(void **state)
+{
+    struct bench *b = *state;
+    open_context(b, 0);
+    b->script.precision = ACCEL_Q8_ROW;
+    assert_int_equal(create(b, NULL, NULL, 0), ACCEL_OK);
+    assert_int_equal(place(b, 16), ACCEL_OK);
+    assert_int_equal(accel_plan_node_get(b->plan, 0)->precision, ACCEL_Q8_ROW);
+    b->script.precision = ACCEL_PLANAR(5u, 0u, ACCEL_SCHEME_SYMMETRIC);
+    assert_int_equal(create(b, NULL, NULL, 0), ACCEL_OK);
+    assert_int_equal(place(b, 16), ACCEL_E_INVALID);
+    assert_non_null(strstr(b->error.text, "the precision 66816"));
+}
+
 static void test_budget(void **state)
 {
     static const struct accel_named_value small = {"memory.budget", "1MiB", "--set"};
@@ -612,6 +626,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_in_place, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_answers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_core_formula, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_precision, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_budget, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_options, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refused_options, set_up, tear_down),

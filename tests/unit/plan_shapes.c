@@ -426,20 +426,26 @@ static void test_mix(void **state)
     shapes_free(&s);
 }
 
-/* 24 of the 32 layers read 512 tokens of the cache, of 16384 bytes each, and all of them cache 2048. */
+/* 24 of the 32 layers read 512 tokens of the cache, of 16384 bytes each, and all of them cache 2048. A model without
+ * layers has no part of the cache that is not read. */
 static void test_window(void **state)
 {
     static const struct accel_named_value model[] = {{"model.layers", "32", "a header"},
                                                      {"model.context", "2048", "a header"},
                                                      {"model.window", "512", "a header"},
                                                      {"model.window_layers", "24", "a header"}};
+    static const struct accel_named_value none[] = {{"model.layers", "0", "a header"},
+                                                    {"model.context", "2048", "a header"},
+                                                    {"model.window", "512", "a header"},
+                                                    {"model.window_layers", "0", "a header"}};
     struct bench *b = *state;
     struct accel_plan_request request = {.size = sizeof(request), .platform = "big", .model = model};
     struct owned_shapes s;
-    uint64_t bytes[2];
+    uint64_t bytes[3];
     shapes_make(&s, &llama_7b);
-    for (uint32_t i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 3; i++) {
         accel_plan_free(b->plan);
+        request.model = i == 2 ? none : model;
         request.model_count = i == 0 ? 2 : 4;
         assert_int_equal(accel_plan_create(b->context, &request, &b->plan, &b->error), ACCEL_OK);
         assert_int_equal(accel_plan_sketch(b->plan, &s.model, &b->error), ACCEL_OK);
@@ -447,6 +453,7 @@ static void test_window(void **state)
         bytes[i] = accel_plan_speed_get(b->plan, 0)->step_bytes;
     }
     assert_int_equal(bytes[0] - bytes[1], 24ull * 16384 * (2048 - 512));
+    assert_int_equal(bytes[0], bytes[2]);
     shapes_free(&s);
 }
 

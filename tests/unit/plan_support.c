@@ -35,6 +35,7 @@ static int32_t claim(struct accel_driver_device *device, const struct accel_grap
                                       .node = n,
                                       .answer = answer,
                                       .weights = script->weights,
+                                      .precision = script->precision,
                                       .kernel = answer == ACCEL_CLAIM_NO ? "" : kernel,
                                       .reason = answer == ACCEL_CLAIM_NATIVE ? "" : "the test says so"};
             if (n != script->silent)

@@ -13,6 +13,7 @@ struct scripted {
     uint32_t node;
     uint32_t silent;        /* node that is passed over, or ACCEL_NO_VALUE */
     uint32_t weights;       /* ACCEL_RESIDENT ... */
+    uint32_t precision;     /* of its claims */
     uint32_t flags;         /* of the device */
     uint32_t threads;       /* of its limits */
     uint64_t most_buffer;   /* of its limits; 0: more than it has memory */

@@ -26,7 +26,11 @@ const char *optional_value(const char *option, const char *next, bool *out_takes
 /* Returns "8192" for "8K" or "8k", and "1048576" for "1M", valid until the next call; NULL for another text. */
 const char *expand_count(const char *value);
 
-/* Translates a value of a setting from llama.cpp's spelling: "q8_0" is "q8" for kv.type.k. */
+/* Bytes by which setting_word may lengthen a value. */
+enum { SETTING_WORD_LONGER = 24 };
+
+/* Translates a value of a setting from llama.cpp's spelling: "q8_0" is "q8" for kv.type.k. Valid until the next call.
+ */
 const char *setting_word(const char *key, const char *value);
 
 /* Returns the sampling option of run and chat that `key` names, as "temperature" for temp; NULL if there is none. */

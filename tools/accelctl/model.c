@@ -202,7 +202,8 @@ static int refuse_overruled(const struct common *common, const struct wish *wish
     return -1;
 }
 
-/* Writes a device with its count in another place, "a100x2" or "2 x a100", as "2xa100". Returns whether it is one. */
+/* Writes a device whose count stands in another place, "rtx4090x2" or "2 x a100", as "2xrtx4090". Returns whether the
+ * text has such a count. */
 static bool correct_count(const char *device, char text[96])
 {
     const char *x = device == NULL ? NULL : strrchr(device, 'x');
@@ -214,9 +215,8 @@ static bool correct_count(const char *device, char text[96])
         return false;
     if (sscanf(device, "%3u %*1[xX*] %63[a-zA-Z0-9-]%n", &count, name, &end) == 2 && device[end] == '\0')
         snprintf(text, 96, "%ux%s", count, name);
-    else if (x != NULL && sscanf(device, "%63[a-zA-Z0-9-]", name) == 1 && x[1] != '\0' &&
-             x[1 + strspn(x + 1, "0123456789")] == '\0' && strlen(x + 1) <= 2)
-        snprintf(text, 96, "%sx%.*s", x + 1, (int)strcspn(device, " x"), device);
+    else if (x != NULL && x[1] != '\0' && x[1 + strspn(x + 1, "0123456789")] == '\0' && strlen(x + 1) <= 2)
+        snprintf(text, 96, "%sx%.*s", x + 1, (int)(x - device - (x > device && x[-1] == ' ')), device);
     else
         return false;
     return strcmp(text, device) != 0;
@@ -249,8 +249,14 @@ static int make(const struct common *common, const struct wish *wish, struct ope
         return report_error_text(common->json, EXIT_SHORT, "ACCEL_E_MEMORY", "no memory for the command", NULL);
     if (accel_model_plan_create(opened->context, &options, &opened->made, &error) == ACCEL_OK)
         return -1;
-    if (error.code == ACCEL_E_NOT_FOUND && wish->platform != NULL && correct_count(common->device, device))
-        snprintf(error.remedy, sizeof(error.remedy), "write the count before the profile: --device %s", device);
+    if (error.code == ACCEL_E_NOT_FOUND && wish->platform != NULL && correct_count(common->device, device)) {
+        struct accel_model_plan *corrected = NULL;
+
+        options.device = device;
+        if (accel_model_plan_create(opened->context, &options, &corrected, NULL) == ACCEL_OK)
+            snprintf(error.remedy, sizeof(error.remedy), "write the count before the profile: --device %s", device);
+        accel_model_plan_free(corrected);
+    }
     return error.origin == ACCEL_FROM_MODEL ? report_error(common->json, &error)
                                             : report_session_error(common->json, &error);
 }

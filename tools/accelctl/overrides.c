@@ -10,9 +10,8 @@
 #include "tools/accelctl/common.h"
 #include "tools/accelctl/habits.h"
 
-/* Bytes of a command-line setting that are shown as the origin of its value, and bytes by which setting_word may
- * lengthen a value. */
-enum { SHOWN = 120, LONGER = 24 };
+/* Bytes of a command-line setting that are shown as the origin of its value. */
+enum { SHOWN = 120 };
 
 /* Appends `before` and `length` bytes of `text` at *at, which has space for them and moves behind their zero byte. */
 static const char *keep(char **at, const char *before, const char *text, size_t length)
@@ -98,8 +97,8 @@ static size_t settings_bytes(const struct text_list *sets)
     size_t bytes = 0;
 
     for (uint32_t i = 0; i < sets->count; i++)
-        bytes += 2 * strlen(sets->items[i]) + LONGER + (sets->words[i] == NULL ? 0 : strlen(sets->words[i])) +
-                 sizeof("command line --reference-set ");
+        bytes += 2 * strlen(sets->items[i]) + SETTING_WORD_LONGER +
+                 (sets->words[i] == NULL ? 0 : strlen(sets->words[i])) + sizeof("command line --reference-set ");
     return bytes;
 }
 

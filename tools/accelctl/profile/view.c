@@ -181,12 +181,13 @@ static int select_names(struct accel_context *context, const struct profile_opti
 static int parse_named_values(const struct text_list *list, const char *option, uint32_t json,
                               struct accel_named_value out_values[LIST_MOST], char **out_texts)
 {
+    const bool is_setting = strcmp(option, "set") == 0;
     size_t bytes = 1;
     char *at;
 
     *out_texts = NULL;
     for (uint32_t i = 0; i < list->count; i++)
-        bytes += 2 * strlen(list->items[i]) + strlen(option) + sizeof("command line -- ");
+        bytes += 2 * strlen(list->items[i]) + SETTING_WORD_LONGER + strlen(option) + sizeof("command line -- ") + 1;
     at = malloc(bytes);
     if (at == NULL)
         return report_error_text(json, EXIT_SHORT, "ACCEL_E_MEMORY", "no memory for what the command line gives", NULL);
@@ -199,13 +200,13 @@ static int parse_named_values(const struct text_list *list, const char *option, 
             char text[256], remedy[64];
 
             snprintf(text, sizeof(text), "--%s requires NAME=VALUE, not '%s'", option, item);
-            snprintf(remedy, sizeof(remedy), "accelctl profile %ss lists the names",
-                     strcmp(option, "set") == 0 ? "setting" : option);
+            snprintf(remedy, sizeof(remedy), "accelctl profile %ss lists the names", is_setting ? "setting" : option);
             return report_error_text(json, EXIT_USAGE, "usage", text, remedy);
         }
         out_values[i].key = at;
         at += sprintf(at, "%.*s", (int)(equals - item), item) + 1;
-        out_values[i].value = strcmp(option, "set") == 0 ? setting_word(out_values[i].key, equals + 1) : equals + 1;
+        out_values[i].value = at;
+        at += sprintf(at, "%s", is_setting ? setting_word(out_values[i].key, equals + 1) : equals + 1) + 1;
         out_values[i].origin = at;
         at += sprintf(at, "command line --%s %s", option, item) + 1;
     }
