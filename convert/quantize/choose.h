@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Chooses the type of each tensor. In order of precedence: a pattern that keeps it; the choice of a budget
- * (job->chosen); the last role that matches it; the type of critical matrices; the rules of a mix (model/describe/mix.h), or the type
- * of all. In folders the last applies to linear layers only, as in every tool that writes such folders: embeddings and
- * output projections keep their type unless another rule names them. A type whose groups or blocks do not divide the
- * rows is replaced by one of smaller blocks, and the row reports this.
+ * (job->chosen); the last role that matches it; the type of critical matrices; the rules of a mix
+ * (model/describe/mix.h), or the type of all. In folders the last applies to linear layers only, as in every tool that
+ * writes such folders: embeddings and output projections keep their type unless another rule names them. A type whose
+ * groups or blocks do not divide the rows is replaced by one of smaller blocks, and the row reports this.
  */
 #ifndef ACCEL_CONVERT_QUANTIZE_CHOOSE_H
 #define ACCEL_CONVERT_QUANTIZE_CHOOSE_H
