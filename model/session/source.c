@@ -80,7 +80,7 @@ static int32_t source_map(const struct accel_source *base, const char *key, uint
     return session_log_load(source, key, plane, 0, *out_bytes, "mapped", error);
 }
 
-/* Maps experts with a limit that the file stores one by one. */
+/* Maps experts with a limit that the file stores one by one. Whether they have one is decided once, with 0 bytes. */
 static int32_t source_map_part(const struct accel_source *base, const char *key, uint32_t plane, uint64_t offset,
                                uint64_t bytes, const void **out_address, struct accel_error *error)
 {
@@ -88,7 +88,7 @@ static int32_t source_map_part(const struct accel_source *base, const char *key,
     const struct accel_model_tensor *tensor = accel_model_file_find(source->file, key);
 
     *out_address = NULL;
-    if (tensor != NULL && source->stage != NULL && stage_is_limited(source->stage, key))
+    if (tensor != NULL && (bytes != 0 || (source->stage != NULL && stage_is_limited(source->stage, key))))
         *out_address = model_derived_part(source->file, tensor, plane, offset, bytes);
     if (*out_address == NULL)
         return accel_error_set(error, ACCEL_E_UNSUPPORTED, "tensor '%s' is read, not mapped", key);
