@@ -50,7 +50,8 @@ struct accel_plan_request {
      *  With a platform, `device` is one of its devices, as above, or NULL for the best one; the plan has no device if
      *  the platform has none on this machine. `device` may also be a list of files in profiles/devices, "4xa100,h200":
      *  the plan is then spread over all of the list and has no device. The overrides "device.count",
-     *  "device.memory", "device.reserve", "device.bandwidth" and "device.compute" are facts of devices that are not on this machine. */
+     *  "device.memory", "device.reserve", "device.bandwidth" and "device.compute" are facts of devices that are not on
+     * this machine. */
     const char *platform;
 };
 
