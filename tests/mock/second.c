@@ -79,11 +79,30 @@ static int32_t scratch(struct accel_driver_module *module, uint32_t program, con
                             : real.module->scratch(module, program, symbols, threads, out_bytes, out_alignment, error);
 }
 
+/* Passes claims that the test may change on to the core. */
+struct claim_filter {
+    struct accel_claim_sink base; /* first */
+    const struct accel_claim_sink *core;
+};
+
+static int32_t pass_claim(const struct accel_claim_sink *sink, const struct accel_claim *given,
+                          struct accel_error *error) ACCEL_NOEXCEPT
+{
+    const struct accel_claim_sink *core = ((const struct claim_filter *)(const void *)sink)->core;
+    struct accel_claim changed = *given;
+
+    second.claiming(&changed);
+    return core->claim(core, &changed, error);
+}
+
 static int32_t claim(struct accel_driver_device *device, const struct accel_graph *const *graphs, uint32_t graph_count,
                      const struct accel_compile_options *options, const struct accel_claim_sink *sink,
                      struct accel_error *error) ACCEL_NOEXCEPT
 {
+    const struct claim_filter filter = {{.size = sizeof(filter.base), .claim = pass_claim}, sink};
     int32_t code = begin("claim", error);
+
+    sink = second.claiming == NULL ? sink : &filter.base;
     return code != ACCEL_OK ? code : real.device->claim(device, graphs, graph_count, options, sink, error);
 }
 

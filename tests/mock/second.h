@@ -18,7 +18,8 @@ struct second_control {
                                                                        "module_free", "close", "detach"; a failure is
                                                                        the answer of all but the frees */
     void (*after)(const char *slot, float *values, uint64_t count); /* NULL, or called for each output of a run */
-    void (*estimating)(const struct accel_estimate_sink *sink);     /* NULL, or called before the driver estimates */
+    void (*claiming)(struct accel_claim *claim); /* NULL, or called before the driver's claim reaches the core */
+    void (*estimating)(const struct accel_estimate_sink *sink); /* NULL, or called before the driver estimates */
     int32_t (*compiling)(const struct accel_task *task, struct accel_error *error); /* NULL, or the same of compile */
 };
 

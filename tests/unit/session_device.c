@@ -120,6 +120,32 @@ static void test_search(void **state)
     assert_int_equal(calls.close, 1);
 }
 
+static void state_no_precision(struct accel_claim *claim)
+{
+    claim->precision = 0;
+}
+
+/* A driver that states no precision may round rows: only one that states another gets the note that none is rounded. */
+static void test_precision(void **state)
+{
+    static const struct accel_named_value rows = {"compute.activations", "q8_row", "test"};
+
+    (void)state;
+    for (uint32_t stated = 0; stated < 2; stated++) {
+        struct accel_model_plan *made;
+        const struct accel_plan *plan;
+        uint32_t notes = 0;
+
+        second.claiming = stated ? NULL : state_no_precision;
+        made = plan_with("second", &rows, 1);
+        plan = accel_model_plan_plan(made);
+        for (uint32_t i = 0; i < accel_plan_note_count(plan); i++)
+            notes += strstr(accel_plan_note_get(plan, i)->text, "q8_row changes nothing") != NULL;
+        assert_int_equal(notes, stated);
+        accel_model_plan_free(made);
+    }
+}
+
 /* A device lives as long as one of the plans that share it. */
 static void test_variants(void **state)
 {
@@ -167,8 +193,9 @@ static void test_stages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plan),   cmocka_unit_test(test_run),      cmocka_unit_test(test_adapted),
-        cmocka_unit_test(test_search), cmocka_unit_test(test_variants), cmocka_unit_test(test_stages),
+        cmocka_unit_test(test_plan),      cmocka_unit_test(test_run),      cmocka_unit_test(test_adapted),
+        cmocka_unit_test(test_search),    cmocka_unit_test(test_variants), cmocka_unit_test(test_stages),
+        cmocka_unit_test(test_precision),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
