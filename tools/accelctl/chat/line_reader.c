@@ -350,7 +350,8 @@ static void make_editor(struct line_reader *reader)
     el_set(reader->editor, EL_HIST, history, reader->history);
     el_set(reader->editor, EL_SIGNAL, 0);
     el_wset(reader->editor, EL_GETCFN, read_character);
-    el_set(reader->editor, EL_ADDFN, "complete-command", "Completes a command of the chat", complete);
+    /* el_set would copy both texts and free neither. */
+    el_wset(reader->editor, EL_ADDFN, L"complete-command", L"Completes a command of the chat", complete);
     el_set(reader->editor, EL_BIND, "^I", "complete-command", NULL);
     bind_keys(reader->editor);
     el_source(reader->editor, NULL);
