@@ -417,6 +417,12 @@ struct accel_plan_fit {
 ACCEL_API int32_t accel_plan_fit(const struct accel_plan *plan, struct accel_plan_fit *fit,
                                  struct accel_error *error) ACCEL_NOEXCEPT;
 
+/** Whether the bytes that a plan is short by are those of one of its devices: they exceed what the sum lacks. */
+static inline uint32_t accel_plan_fit_is_of_one(const struct accel_plan_fit *fit) ACCEL_NOEXCEPT
+{
+    return fit->needed < fit->budget + fit->short_by;
+}
+
 /** Placement of one node. Open. */
 struct accel_plan_node {
     uint32_t size;

@@ -81,7 +81,7 @@ static int32_t add_tensor(struct accel_model_description *d, const struct accel_
     if (code != ACCEL_OK)
         return code;
     /* Blocks lie along the inputs: experts that have them are not transposed. */
-    if (name.is_turned && d->turned && accel_format_describe(tensor->type, &format) == ACCEL_OK &&
+    if (name.is_turned && d->is_folder && accel_format_describe(tensor->type, &format) == ACCEL_OK &&
         format.kind == ACCEL_FORMAT_SCALAR) {
         turn(tensor, &weight);
         d->has_transposed = true;
@@ -204,7 +204,7 @@ int32_t describe_file(struct accel_model_description *d, const struct accel_mode
     code = is_gguf ? describe_gguf(d, file, error) : describe_config(d, file, error);
     if (code == ACCEL_OK && count > UINT32_MAX / 2)
         code = accel_error_set(error, ACCEL_E_LIMIT, "%s has %llu tensors", d->path, (unsigned long long)count);
-    d->turned = !is_gguf;
+    d->is_folder = !is_gguf;
     d->traits.tied = true;
     for (uint64_t i = 0; i < count && code == ACCEL_OK; i++)
         code = add_tensor(d, accel_model_file_tensor(file, i), error);

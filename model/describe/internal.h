@@ -133,7 +133,7 @@ struct accel_model_description {
     bool has_json;       /* its family is that of a config.json */
     bool has_odd_name;   /* whose model_type is a string that cannot be a name */
     bool lacks_config;   /* it is of safetensors without a config.json */
-    bool turned;         /* the file stores GPT-2's transposed matrices with their inputs first */
+    bool is_folder;      /* the file is safetensors: GPT-2's transposed matrices have their inputs first */
     bool has_transposed; /* a matrix of the file is one of these */
 };
 

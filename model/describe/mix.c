@@ -496,7 +496,7 @@ int32_t model_mix_types(const struct accel_model_description *d, const char *wor
                         struct accel_error *error)
 {
     const struct shape *main = &d->shapes[d->traits.main];
-    const bool is_gguf = d->is_file && !d->turned;
+    const bool is_gguf = d->is_file && !d->is_folder;
     struct model_shape shape = {
         .layers = main->layers, .heads = main->heads, .kv_heads = main->kv_heads, .experts = main->experts};
     struct model_mix *mix;

@@ -237,21 +237,14 @@ static int32_t note_conversion(struct accel_model_plan *plan, struct accel_error
     return accel_plan_note(plan->plan, &note, error);
 }
 
-uint64_t model_plan_described(const struct accel_model_plan *plan, const char *key)
-{
-    const char *value = accel_model_description_fact(plan->subject->description, key);
-
-    return value == NULL ? 0 : strtoull(value, NULL, 10);
-}
-
 /* Notes that the cache of latent attention depends on the kind of file, which a description does not have. */
 static int32_t note_latent(struct accel_model_plan *plan, struct accel_error *error)
 {
-    const uint64_t rank = model_plan_described(plan, "model.kv_rank"),
-                   head = model_plan_described(plan, "model.head_size");
-    const uint64_t value = model_plan_described(plan, "model.value_size");
-    const uint64_t whole = model_plan_described(plan, "model.kv_heads") * (head + (value == 0 ? head : value));
-    const uint64_t compressed = 2 * rank + model_plan_described(plan, "model.rotary_size");
+    const struct accel_model_description *model = plan->subject->description;
+    const uint64_t rank = plan_described(model, "model.kv_rank"), head = plan_described(model, "model.head_size");
+    const uint64_t value = plan_described(model, "model.value_size");
+    const uint64_t whole = plan_described(model, "model.kv_heads") * (head + (value == 0 ? head : value));
+    const uint64_t compressed = 2 * rank + plan_described(model, "model.rotary_size");
     const bool is_gguf = accel_plan_setting_find(plan->plan, "weights.type")->word == ACCEL_WORD_OTHER;
     char text[300];
     struct accel_plan_note note = {
@@ -558,7 +551,7 @@ uint32_t accel_model_plan_exact(const struct accel_model_plan *plan)
 uint64_t model_plan_longest(const struct accel_model_plan *plan)
 {
     return plan->subject->model != NULL ? session_longest_context(plan->subject->model)
-                                        : model_plan_described(plan, "model.context");
+                                        : plan_described(plan->subject->description, "model.context");
 }
 
 struct accel_plan_fit model_plan_verdict(const struct accel_model_plan *plan)

@@ -69,9 +69,6 @@ bool model_plan_is_mode(const char *mode);
 /* Returns the verdict of a plan; `needed` is 0 if it is unknown. */
 struct accel_plan_fit model_plan_verdict(const struct accel_model_plan *plan);
 
-/* Returns a number of the description, 0 if it is unknown. */
-uint64_t model_plan_described(const struct accel_model_plan *plan, const char *key);
-
 /* Returns the longest sequence that the model was trained for, 0 if unknown. */
 uint64_t model_plan_longest(const struct accel_model_plan *plan);
 

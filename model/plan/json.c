@@ -8,6 +8,7 @@
 
 #include "model/file/fault.h"
 #include "model/plan/identity.h"
+#include "model/plan/run.h"
 
 static const char *origin_name(uint32_t origin)
 {
@@ -183,8 +184,9 @@ static json_t *model_json(const struct accel_model_plan *plan)
 {
     const struct accel_model *model = plan->subject->model;
     const struct accel_model_facts *facts = model == NULL ? NULL : accel_model_facts_of(model);
-    const uint64_t window = facts == NULL ? model_plan_described(plan, "model.window") : facts->window;
-    const uint64_t layers = facts == NULL ? model_plan_described(plan, "model.window_layers") : facts->window_layers;
+    const uint64_t window = facts == NULL ? plan_described(plan->subject->description, "model.window") : facts->window;
+    const uint64_t layers =
+        facts == NULL ? plan_described(plan->subject->description, "model.window_layers") : facts->window_layers;
     char *real = realpath(plan->options.path, NULL);
     json_t *object = json_pack("{s:o}", "path", plan_text_json(real == NULL ? plan->options.path : real));
 

@@ -188,7 +188,7 @@ static int32_t check_memory(const struct plan_record *record, const struct accel
         return ACCEL_OK;
     accel_error_set(
         error, ACCEL_E_MEMORY,
-        fit.needed < fit.budget + fit.short_by
+        accel_plan_fit_is_of_one(&fit)
             ? "%s: needs %.1f MiB, and one of its devices lacks %.1f MiB now (%s); the plan was made with %.1f MiB"
             : "%s: needs %.1f MiB, %.1f MiB more than there are now (%s); the plan was made with %.1f MiB",
         record->path, (double)fit.needed / MIB, (double)fit.short_by / MIB, fit.budget_origin,

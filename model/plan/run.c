@@ -451,7 +451,7 @@ int32_t session_from_plan(struct accel_context *context, const struct accel_mode
     return code;
 }
 
-static uint64_t described_number(const struct accel_model_description *description, const char *key)
+uint64_t plan_described(const struct accel_model_description *description, const char *key)
 {
     const char *value = accel_model_description_fact(description, key);
 
@@ -463,7 +463,7 @@ static uint64_t described_number(const struct accel_model_description *descripti
 static int32_t compress_latent(const struct accel_model_description *description, struct accel_sketch *shapes,
                                struct accel_sketch_component **out_components, struct accel_error *error)
 {
-    const uint64_t rank = described_number(description, "model.kv_rank");
+    const uint64_t rank = plan_described(description, "model.kv_rank");
     const size_t bytes = shapes->component_count * sizeof(**out_components);
 
     if (rank == 0 || accel_model_description_is_file(description))
@@ -479,7 +479,7 @@ static int32_t compress_latent(const struct accel_model_description *description
         if (component->cached == 0)
             continue;
         component->kv_heads = 1;
-        component->head_size = (uint32_t)(rank + described_number(description, "model.rotary_size"));
+        component->head_size = (uint32_t)(rank + plan_described(description, "model.rotary_size"));
         component->value_size = (uint32_t)rank;
     }
     return ACCEL_OK;

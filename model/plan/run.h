@@ -49,4 +49,7 @@ int32_t run_planner_place(const struct run_planner *planner);
 int32_t plan_check_context(const struct settings *settings, const char *name, uint64_t longest,
                            struct accel_error *error);
 
+/* Returns a number of the description, 0 if it is unknown. */
+uint64_t plan_described(const struct accel_model_description *description, const char *key);
+
 #endif

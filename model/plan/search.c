@@ -17,7 +17,7 @@ struct point {
     uint64_t at;
     uint64_t needed;
     uint64_t budget;
-    uint32_t devices;
+    uint32_t runs; /* of layers on one device: plans over other devices have other budgets */
     bool fits;
     bool is_over; /* a single buffer exceeds the device's limit: the sum is unknown */
 };
@@ -28,8 +28,8 @@ static uint64_t value_at(const struct accel_model_plan_range *range, uint64_t at
     return range->smallest ? range->high - at : range->low + at;
 }
 
-/* Counts the devices of the layers, which are assigned in runs. */
-static uint32_t count_devices(const struct accel_plan *plan)
+/* Counts the runs of layers on one device. */
+static uint32_t count_runs(const struct accel_plan *plan)
 {
     uint32_t count = 1;
 
@@ -60,7 +60,7 @@ static int32_t plan_point(const struct accel_model_plan *plan, const struct acce
     *out_point = (struct point){.at = at,
                                 .needed = fit.needed,
                                 .budget = fit.budget,
-                                .devices = count_devices(accel_model_plan_plan(tried)),
+                                .runs = count_runs(accel_model_plan_plan(tried)),
                                 .fits = fit.fits};
     accel_model_plan_free(tried);
     return ACCEL_OK;
@@ -93,7 +93,7 @@ static bool is_decided_by_sum(const struct point *point)
  * own verdict counts if it has other devices than the first, or if the sum of their budgets did not decide. */
 static void apply_budget(struct point *point, const struct point *first)
 {
-    if (point->is_over || point->devices != first->devices || !is_decided_by_sum(first) || !is_decided_by_sum(point))
+    if (point->is_over || point->runs != first->runs || !is_decided_by_sum(first) || !is_decided_by_sum(point))
         return;
     point->budget = first->budget;
     point->fits = point->budget == 0 || point->needed <= point->budget;

@@ -58,7 +58,7 @@ static int32_t check_budget(const struct accel_session *session, struct accel_er
     lack = (double)fit.short_by / MIB;
     accel_error_set(
         error, ACCEL_E_MEMORY,
-        fit.needed < fit.budget + fit.short_by
+        accel_plan_fit_is_of_one(&fit)
             ? "the plan needs %.2f MiB, and one of its devices lacks %.2f MiB; together they have %.2f MiB (%s)"
             : "the plan needs %.2f MiB, %.2f MiB more than the budget of %.2f MiB (%s)",
         (double)fit.needed / MIB, lack < 0.01 ? 0.01 : lack, (double)fit.budget / MIB, fit.budget_origin);

@@ -5,13 +5,11 @@
 
 #include "tools/accelctl/habits.h"
 
-#include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "tools/accelctl/setting_words.h"
+#include <strings.h>
 
 /* ---- names of options that are here ---- */
 
@@ -158,19 +156,10 @@ const char *expand_count(const char *value)
 
 const char *setting_word(const char *key, const char *value)
 {
-    static char lower[24];
-    const struct accel_setting_row *row;
-
     if (strcmp(key, "kv.type") == 0)
         key = "kv.type.k";
-    row = find_setting(key);
-    if (row != NULL && row->type == ACCEL_SETTING_CHOICE && strlen(value) < sizeof(lower)) {
-        for (size_t i = 0; i <= strlen(value); i++)
-            lower[i] = (char)tolower((unsigned char)value[i]);
-        value = lower;
-    }
     for (size_t i = 0; i < COUNT(values); i++)
-        if (strcmp(values[i].key, key) == 0 && strcmp(values[i].theirs, value) == 0)
+        if (strcmp(values[i].key, key) == 0 && strcasecmp(values[i].theirs, value) == 0)
             return values[i].ours;
     return value;
 }

@@ -29,8 +29,8 @@ const char *expand_count(const char *value);
 /* Bytes by which setting_word may lengthen a value. */
 enum { SETTING_WORD_LONGER = 24 };
 
-/* Translates a value of a setting from llama.cpp's spelling: "q8_0" is "q8" for kv.type.k. Valid until the next call.
- */
+/* Translates a value of a setting from llama.cpp's spelling, in any case: "q8_0" is "q8" for kv.type.k. Returns other
+ * values unchanged. */
 const char *setting_word(const char *key, const char *value);
 
 /* Returns the sampling option of run and chat that `key` names, as "temperature" for temp; NULL if there is none. */

@@ -23,14 +23,6 @@ struct usable {
     const char *name; /* that all of them have; empty: they differ */
 };
 
-static const char *fact_of(const struct accel_plan *plan, const char *key)
-{
-    for (uint32_t i = 0; i < accel_plan_fact_count(plan); i++)
-        if (strcmp(accel_plan_fact_get(plan, i)->key, key) == 0)
-            return accel_plan_fact_get(plan, i)->value;
-    return NULL;
-}
-
 /* Returns the bytes of weights and caches that a plan puts on a device. */
 static uint64_t bytes_on(const struct accel_plan *plan, const char *device)
 {
@@ -70,7 +62,7 @@ static struct usable find_usable(const struct opened *opened)
 {
     const struct accel_plan *plan = accel_model_plan_plan(opened->made);
     const struct accel_device_info *own = accel_plan_device(plan);
-    const char *count = fact_of(plan, "device.count"), *name = fact_of(plan, "device.name");
+    const char *count = plan_fact(plan, "device.count"), *name = plan_fact(plan, "device.name");
     struct usable usable = {.name = own == NULL ? name : own->facts->name};
     const uint32_t used = count_devices(plan);
 
@@ -88,7 +80,7 @@ static struct usable find_usable(const struct opened *opened)
         if (usable.name != NULL && strcmp(info->facts->name, usable.name) != 0)
             usable.name = "";
     }
-    if (usable.name == NULL || fact_of(plan, "device.list") != NULL)
+    if (usable.name == NULL || plan_fact(plan, "device.list") != NULL)
         usable.name = "";
     return usable;
 }

@@ -267,7 +267,7 @@ void print_verdict(const struct opened *opened, uint32_t is_tried)
     write_sizes(&fit, sizes);
     if (!fit.fits)
         snprintf(short_by, sizeof(short_by), ", short by %s%s", bytes_text(fit.short_by, lack),
-                 is_of_one_device(&fit) ? " on one device" : "");
+                 accel_plan_fit_is_of_one(&fit) ? " on one device" : "");
     snprintf(line, sizeof(line), "on %s: %s %s (%s)%s", devices, refused ? "it would need" : "needs", sizes,
              short_places(fit.budget_origin, origin, sizeof(origin)), short_by);
     print_wrapped(print_word(&fit, refused), HEAD, line);
@@ -388,14 +388,6 @@ static void print_folder(const struct accel_plan *plan)
         free(real);
         return;
     }
-}
-
-static const char *plan_fact(const struct accel_plan *plan, const char *key)
-{
-    for (uint32_t i = 0; i < accel_plan_fact_count(plan); i++)
-        if (strcmp(accel_plan_fact_get(plan, i)->key, key) == 0)
-            return accel_plan_fact_get(plan, i)->value;
-    return NULL;
 }
 
 static void print_platform(const struct accel_plan *plan)

@@ -21,6 +21,14 @@ static bool is_named_before(const struct accel_plan *plan, uint32_t index)
     return false;
 }
 
+const char *plan_fact(const struct accel_plan *plan, const char *key)
+{
+    for (uint32_t i = 0; i < accel_plan_fact_count(plan); i++)
+        if (strcmp(accel_plan_fact_get(plan, i)->key, key) == 0)
+            return accel_plan_fact_get(plan, i)->value;
+    return NULL;
+}
+
 uint32_t count_devices(const struct accel_plan *plan)
 {
     uint32_t count = 0;
@@ -83,11 +91,6 @@ const char *local_device(const struct accel_context *context, const struct accel
         if (find_device(context, accel_plan_layer_get(plan, i)->device) != NULL)
             return accel_plan_layer_get(plan, i)->device;
     return NULL;
-}
-
-bool is_of_one_device(const struct accel_plan_fit *fit)
-{
-    return fit->needed < fit->budget + fit->short_by;
 }
 
 uint32_t plan_compiles(const struct accel_context *context, const struct accel_plan *plan)

@@ -7,6 +7,9 @@
 
 #include "tools/accelctl/model.h"
 
+/* Returns the value of a fact of a plan, or NULL. */
+const char *plan_fact(const struct accel_plan *plan, const char *key);
+
 /* Counts the devices that hold layers; 0 if no layers are known. */
 uint32_t count_devices(const struct accel_plan *plan);
 
@@ -19,9 +22,6 @@ const char *shorten_devices(const char *names, char *text, size_t bytes);
 
 /* Returns the first device with layers that this machine has, or NULL. */
 const char *local_device(const struct accel_context *context, const struct accel_plan *plan);
-
-/* Returns whether the bytes that a plan is short by are those of one of its devices: they exceed what the sum lacks. */
-bool is_of_one_device(const struct accel_plan_fit *fit);
 
 /* Returns 1 if a device of the plan has a compiler that may have to build kernels first. */
 uint32_t plan_compiles(const struct accel_context *context, const struct accel_plan *plan);

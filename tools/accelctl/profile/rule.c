@@ -7,21 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/accelctl/print/where.h"
 #include "tools/accelctl/profile/view.h"
-
-static const char *fact_value(const struct accel_plan *plan, const char *key)
-{
-    for (uint32_t i = 0; i < accel_plan_fact_count(plan); i++)
-        if (strcmp(accel_plan_fact_get(plan, i)->key, key) == 0)
-            return accel_plan_fact_get(plan, i)->value;
-    return NULL;
-}
 
 /* A context is lowered to the length that the model was trained for. */
 static bool find_context(const struct accel_plan *plan, const char *limit, const struct accel_plan_setting *setting,
                          struct rule *out)
 {
-    const char *trained = fact_value(plan, "model.context");
+    const char *trained = plan_fact(plan, "model.context");
     char length[32];
 
     if (trained == NULL) {

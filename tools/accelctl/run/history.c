@@ -11,14 +11,6 @@
 #include "tools/accelctl/print/where.h"
 #include "tools/history/history.h"
 
-static const char *fact_of(const struct accel_plan *plan, const char *key)
-{
-    for (uint32_t i = 0; i < accel_plan_fact_count(plan); i++)
-        if (strcmp(accel_plan_fact_get(plan, i)->key, key) == 0)
-            return accel_plan_fact_get(plan, i)->value;
-    return "";
-}
-
 static uint32_t list_memory_classes(const struct opened *opened, const struct accel_plan *plan, uint64_t resident,
                                     struct accel_history_class *out_classes)
 {
@@ -61,6 +53,7 @@ int32_t history_record_run(const struct opened *opened, const struct accel_gener
                            uint64_t resident, struct accel_error *error)
 {
     const struct accel_plan *plan = accel_session_plan(opened->session);
+    const char *version = plan_fact(plan, "driver.version");
     struct accel_plan_fit fit = {.size = sizeof(fit)};
     struct accel_history_class classes[ACCEL_MEMORY_END];
     struct accel_history_record record = {.kind = ACCEL_HISTORY_RUN};
@@ -69,7 +62,7 @@ int32_t history_record_run(const struct opened *opened, const struct accel_gener
 
     accel_plan_fit(plan, &fit, NULL);
     accel_plan_processor(plan, 0, &threads);
-    snprintf(driver, sizeof(driver), "%s %s", accel_plan_device(plan)->driver, fact_of(plan, "driver.version"));
+    snprintf(driver, sizeof(driver), "%s %s", accel_plan_device(plan)->driver, version == NULL ? "" : version);
     record.device = devices_text(plan, device, sizeof(device));
     record.driver = driver;
     record.model = accel_plan_model(plan);

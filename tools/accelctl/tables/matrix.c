@@ -171,7 +171,7 @@ static void store_plan(struct matrix_cell *cell, const struct accel_plan *plan,
     }
     cell->verdict = HOST_SHORT;
     snprintf(cell->text, sizeof(cell->text), "short by %s%s: %s", bytes_text(fit.short_by, bytes),
-             is_of_one_device(&fit) ? " on one device" : "", needs);
+             accel_plan_fit_is_of_one(&fit) ? " on one device" : "", needs);
 }
 
 /* Describes the model of a cell, unless it was described last. */
