@@ -27,7 +27,7 @@ static uint64_t bytes_of_settings(const struct accel_device *device)
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < device->setting_count; i++) {
         const struct accel_named_value *one = &device->settings[i];
-        bytes += sizeof(*one) + strlen(one->key) + strlen(one->value) + strlen(one->origin) + 3;
+        bytes += sizeof(*one) + strlen(one->key) + strlen(one->value) + 2;
     }
     return bytes;
 }

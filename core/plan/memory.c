@@ -417,7 +417,7 @@ static int32_t add_host(struct adder *a)
         return too_large(a);
     if (estimate->given[ACCEL_MEMORY_HOST])
         drivers = accel_plan_text(a->plan, "%" PRIu64 " bytes %s; ", driver, estimate->formula[ACCEL_MEMORY_HOST]);
-    accel_plan_add_row(a->plan, ACCEL_MEMORY_HOST, a->work->host_bytes, bytes,
+    accel_plan_add_row(a->plan, ACCEL_MEMORY_HOST, bytes - driver + estimate->lower[ACCEL_MEMORY_HOST], bytes,
                        accel_plan_text(a->plan,
                                        "estimated: %" PRIu64 " bytes of lists and objects of the library; %sof the "
                                        "application: %s",

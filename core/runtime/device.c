@@ -157,7 +157,7 @@ static char *copy_text(char **place, const char *text)
     return copy;
 }
 
-/* Copies the settings as text, so that a worker opens the device with the settings of this process. */
+/* Copies the settings as text, with which a worker opens the device as this process did; no error needs an origin. */
 static int32_t copy_settings(struct accel_device *device, const struct accel_named_value *given, uint32_t count,
                              struct accel_error *error)
 {
@@ -165,7 +165,7 @@ static int32_t copy_settings(struct accel_device *device, const struct accel_nam
     char *place;
     for (uint32_t i = 0; i < count; i++)
         if (key_of(given[i].key, device->driver) != NULL)
-            bytes += sizeof(*given) + strlen(given[i].key) + strlen(given[i].value) + strlen(given[i].origin) + 3;
+            bytes += sizeof(*given) + strlen(given[i].key) + strlen(given[i].value) + 2;
     if (bytes == 0)
         return ACCEL_OK;
     device->settings = accel_object_array(&device->object, 1, bytes, error);
@@ -181,7 +181,7 @@ static int32_t copy_settings(struct accel_device *device, const struct accel_nam
             continue;
         copy->key = copy_text(&place, given[i].key);
         copy->value = copy_text(&place, given[i].value);
-        copy->origin = copy_text(&place, given[i].origin);
+        copy->origin = "the open device";
         device->setting_count++;
     }
     return ACCEL_OK;

@@ -391,7 +391,7 @@ struct accel_plan_memory {
     uint32_t size;
     uint32_t memory_class; /**< ACCEL_MEMORY_... */
     uint64_t bytes;        /**< what the plan counts with (the upper end) */
-    uint64_t lower;        /**< the lower end */
+    uint64_t lower;        /**< the lower end; less than bytes: these are a bound */
     const char *name;      /**< "weights" */
     const char *origin;    /**< "estimated: 2 planes x 22 layers x ..." */
 };

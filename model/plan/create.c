@@ -329,8 +329,7 @@ static int32_t make_shape_plan(struct accel_model_plan *plan, const struct accel
     return code;
 }
 
-/* Copies the reason why there is no session to `error`, and returns its code. */
-static int32_t return_reason(const struct accel_model_plan *plan, struct accel_error *error)
+int32_t model_plan_no_session(const struct accel_model_plan *plan, struct accel_error *error)
 {
     if (error != NULL && error->code == ACCEL_OK)
         *error = plan->reason;
@@ -381,7 +380,7 @@ static int32_t make_session(struct accel_model_plan *plan, struct accel_error *e
     if (code == ACCEL_E_UNSUPPORTED || code == ACCEL_E_NOT_FOUND)
         return note_driver_options(plan, error);
     if (code != ACCEL_OK)
-        return return_reason(plan, error);
+        return model_plan_no_session(plan, error);
     if (model == NULL) {
         plan->reason = plan->subject->reason;
         return check_driver_options(plan, error);
@@ -395,7 +394,7 @@ static int32_t make_session(struct accel_model_plan *plan, struct accel_error *e
         accel_session_free(plan->session);
         plan->session = NULL;
     }
-    return code == ACCEL_OK || code == ACCEL_E_UNSUPPORTED ? ACCEL_OK : return_reason(plan, error);
+    return code == ACCEL_OK || code == ACCEL_E_UNSUPPORTED ? ACCEL_OK : model_plan_no_session(plan, error);
 }
 
 int32_t model_plan_remake(struct accel_model_plan *plan, struct accel_error *error)
@@ -540,7 +539,7 @@ int32_t accel_model_plan_session(struct accel_model_plan *plan, struct accel_ses
     *out_session = plan->session;
     if (plan->session != NULL)
         return ACCEL_OK;
-    return return_reason(plan, error);
+    return model_plan_no_session(plan, error);
 }
 
 uint32_t accel_model_plan_exact(const struct accel_model_plan *plan)

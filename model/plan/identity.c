@@ -148,32 +148,6 @@ void plan_identity_hash(const struct accel_model *model, char text[IDENTITY_TEXT
     snprintf(text, IDENTITY_TEXT, "%016" PRIx64, hash);
 }
 
-int32_t plan_identity_check(const struct accel_model *model, const json_t *files, const char *place,
-                            struct accel_error *error)
-{
-    static const char *const members[] = {"path", "bytes", "changed", "header"};
-    static const char *const words[] = {"lies somewhere else", "has another size", "was changed since",
-                                        "has another header"};
-    json_t *now = plan_identity(model);
-    int32_t code = ACCEL_OK;
-
-    if (now == NULL)
-        return accel_error_no_memory(error, "to compare files");
-    if (json_array_size(now) != json_array_size(files))
-        code = accel_error_set(error, ACCEL_E_REFUSED, "%s: the model had %zu files and has %zu", place,
-                               json_array_size(files), json_array_size(now));
-    for (size_t i = 0; code == ACCEL_OK && i < json_array_size(now); i++) {
-        const json_t *a = json_array_get(files, i), *b = json_array_get(now, i);
-
-        for (uint32_t m = 0; code == ACCEL_OK && m < 4; m++)
-            if (!json_equal(json_object_get(a, members[m]), json_object_get(b, members[m])))
-                code = accel_error_set(error, ACCEL_E_REFUSED, "%s: %s %s", place,
-                                       json_string_value(json_object_get(b, "path")), words[m]);
-    }
-    json_decref(now);
-    return code;
-}
-
 int32_t plan_identity_glance(const json_t *files, const char *place, struct accel_error *error)
 {
     for (size_t i = 0; i < json_array_size(files); i++) {

@@ -15,11 +15,6 @@ json_t *plan_identity(const struct accel_model *model);
  * model and fine-tuned weights of one shape are several. */
 void plan_identity_hash(const struct accel_model *model, char text[IDENTITY_TEXT]);
 
-/* Compares the files with an identity array found at `place`. ACCEL_E_REFUSED names the first file that differs
- * and how. */
-int32_t plan_identity_check(const struct accel_model *model, const json_t *files, const char *place,
-                            struct accel_error *error);
-
 /* Compares only sizes and times with an identity array, before any file is opened: ACCEL_E_NOT_FOUND if a file is
  * missing, ACCEL_E_REFUSED if one was changed. */
 int32_t plan_identity_glance(const json_t *files, const char *place, struct accel_error *error);

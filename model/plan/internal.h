@@ -66,6 +66,9 @@ int32_t model_plan_remake(struct accel_model_plan *plan, struct accel_error *err
 /* Returns whether `mode` is a valid mode of a request; false for NULL. */
 bool model_plan_is_mode(const char *mode);
 
+/* Copies the reason why there is no session to `error`, and returns its code. */
+int32_t model_plan_no_session(const struct accel_model_plan *plan, struct accel_error *error);
+
 /* Returns the verdict of a plan; `needed` is 0 if it is unknown. */
 struct accel_plan_fit model_plan_verdict(const struct accel_model_plan *plan);
 

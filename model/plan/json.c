@@ -260,8 +260,7 @@ static json_t *origin_json(void)
     return object;
 }
 
-/* Returns the whole plan as a document that the caller owns; NULL if memory runs out. */
-static json_t *plan_document(const struct accel_model_plan *plan)
+json_t *plan_document(const struct accel_model_plan *plan)
 {
     const struct accel_plan *inner = accel_model_plan_plan(plan);
     struct accel_plan_fit fit = model_plan_verdict(plan);

@@ -13,6 +13,9 @@
  * NULL becomes the empty text. */
 json_t *plan_text_json(const char *text);
 
+/* Returns the whole plan as a document that the caller owns; NULL if memory runs out. */
+json_t *plan_document(const struct accel_model_plan *plan);
+
 /* Returns facts, weight types, layers, notes, speed and past errors of a plan as members of an object. */
 json_t *plan_estimates(const struct accel_plan *plan);
 

@@ -3,6 +3,8 @@ libaccel_model_core_la_SOURCES += \
 	%D%/adapt.c \
 	%D%/adapt.h \
 	%D%/adapt_notes.c \
+	%D%/compare.c \
+	%D%/compare.h \
 	%D%/create.c \
 	%D%/disk_rate.c \
 	%D%/disk_rate.h \

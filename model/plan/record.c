@@ -30,6 +30,38 @@ json_t *plan_record_part(const struct plan_record *record, const char *key)
     return json_object_get(record->root, key);
 }
 
+int plan_record_line(const struct plan_record *record, size_t ordinal)
+{
+    const char *at = record->json;
+    int line = 1;
+
+    for (; *at != '\0'; at++) {
+        const char *end = at + 1;
+
+        line += *at == '\n';
+        if (strchr(" \t\r\n,:]}", *at) != NULL)
+            continue;
+        if (*at == '"') {
+            while (*end != '"')
+                end += *end == '\\' ? 2 : 1;
+            end++;
+        } else if (*at != '{' && *at != '[') {
+            end += strcspn(end, " \t\r\n,]}");
+        }
+        /* A text before a colon is no value. */
+        if (end[strspn(end, " \t\r\n")] != ':' && ordinal-- == 0)
+            break;
+        at = end - 1;
+    }
+    return line;
+}
+
+int32_t plan_refuse_difference(struct accel_error *error)
+{
+    accel_error_remedy(error, "where the change is meant, make the plan anew: accelctl plan MODEL --out FILE");
+    return ACCEL_E_REFUSED;
+}
+
 static int32_t malformed(const struct plan_record *record, const char *what, struct accel_error *error)
 {
     accel_error_set(error, ACCEL_E_CORRUPT, "%s: is no plan: %s", record->path, what);
@@ -65,23 +97,13 @@ static int32_t check_request(const struct plan_record *record, struct accel_erro
     return ACCEL_OK;
 }
 
-/* Checks the texts that are compared with the device and the nodes of the new plan. */
-static int32_t check_placement(const struct plan_record *record, struct accel_error *error)
+/* Checks the device that the plan is made for again. */
+static int32_t check_device(const struct plan_record *record, struct accel_error *error)
 {
-    static const char *const texts[] = {"name", "device", "kernel"};
     const json_t *device = plan_record_part(record, "device");
-    json_t *node;
-    size_t i;
 
-    if (device == NULL || (!json_is_null(device) && (plan_record_text(device, "name")[0] == '\0' ||
-                                                     !json_is_string(json_object_get(device, "driver_version")))))
-        return malformed(record, "its device is missing, or has no name or no driver_version", error);
-    json_array_foreach(plan_record_part(record, "nodes"), i, node)
-    {
-        for (size_t t = 0; t < sizeof(texts) / sizeof(texts[0]); t++)
-            if (!json_is_string(json_object_get(node, texts[t])))
-                return malformed(record, "a node has no name, device or kernel", error);
-    }
+    if (device == NULL || (!json_is_null(device) && plan_record_text(device, "name")[0] == '\0'))
+        return malformed(record, "its device is missing, or has no name", error);
     return check_request(record, error);
 }
 
@@ -109,7 +131,7 @@ static int32_t check_members(const struct plan_record *record, struct accel_erro
         if (plan_record_text(setting, "key")[0] == '\0' || !json_is_string(json_object_get(setting, "value")))
             return malformed(record, "a given setting has no key or no value", error);
     }
-    return check_placement(record, error);
+    return check_device(record, error);
 }
 
 /* Returns whether the text has too many values. Every value but the last of an object or list is followed by a
@@ -126,7 +148,7 @@ static bool has_too_many(const char *text, size_t length)
 static int32_t parse(struct plan_record *record, int fd, size_t most, struct accel_error *error)
 {
     json_error_t where = {0};
-    char *text = malloc(most);
+    char *text = record->json = malloc(most + 1);
     size_t length = 0;
     int32_t code = text == NULL ? accel_error_no_memory(error, "to repeat a plan") : ACCEL_OK;
 
@@ -141,9 +163,10 @@ static int32_t parse(struct plan_record *record, int fd, size_t most, struct acc
     }
     if (code == ACCEL_OK && has_too_many(text, length))
         code = malformed(record, "it has over a million values", error);
-    if (code == ACCEL_OK)
+    if (code == ACCEL_OK) {
+        text[length] = '\0';
         record->root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &where);
-    free(text);
+    }
     if (code != ACCEL_OK || record->root != NULL)
         return code;
     accel_error_set(error, ACCEL_E_CORRUPT, "%s:%d:%d: %s", record->path, where.line, where.column, where.text);

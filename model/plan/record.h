@@ -10,6 +10,7 @@
 /* A recorded plan, and the settings with which it is made again. */
 struct plan_record {
     const char *path;
+    char *json; /* the file, and a zero behind it */
     json_t *root;
     struct accel_named_value *overrides; /* settings of the request, then the overridden ones */
     uint32_t override_count;
@@ -22,6 +23,12 @@ const char *plan_record_text(const json_t *object, const char *key);
 
 /* Returns a member of the record's document. */
 json_t *plan_record_part(const struct plan_record *record, const char *key);
+
+/* Returns the line of the value that `ordinal` values precede in the file. */
+int plan_record_line(const struct plan_record *record, size_t ordinal);
+
+/* Adds the remedy of a plan that came out differently, and returns ACCEL_E_REFUSED. */
+int32_t plan_refuse_difference(struct accel_error *error);
 
 /* Reads and checks the file `record->path`, and refuses a plan by formula. */
 int32_t plan_record_read(struct plan_record *record, struct accel_error *error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Plans again from a recorded plan. Settings that come out differently are overridden with the recorded values, so
- * that edited profiles and environment variables cannot change a run; any remaining difference is refused by name.
+ * that edited profiles and environment variables cannot change a run; any remaining difference is refused (compare.c).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 
 #include "model/file/fault.h"
 #include "model/file/open_struct.h"
+#include "model/plan/compare.h"
 #include "model/plan/identity.h"
-#include "model/plan/record.h"
 
 #define MIB 1048576.0
 
@@ -19,18 +19,13 @@ static const char *or_null(const char *text)
     return text[0] == '\0' ? NULL : text;
 }
 
-static int32_t refuse_difference(struct accel_error *error)
-{
-    accel_error_remedy(error, "where the change is meant, make the plan anew: accelctl plan MODEL --out FILE");
-    return ACCEL_E_REFUSED;
-}
-
 static void free_record(struct plan_record *record)
 {
     for (uint32_t i = 0; i < record->text_count; i++)
         free(record->texts[i]);
     free(record->texts);
     free(record->overrides);
+    free(record->json);
     json_decref(record->root);
 }
 
@@ -80,104 +75,46 @@ static int32_t override_setting(struct plan_record *record, const char *key, con
     return ACCEL_OK;
 }
 
-/* Overrides the settings that are not those of a plan; of NULL, all. */
+/* Returns whether the recorded request states the value that a setting has now. */
+static bool is_requested(const struct plan_record *record, uint32_t requested, const struct accel_plan_setting *now)
+{
+    for (uint32_t i = 0; now != NULL && now->origin == ACCEL_ORIGIN_GIVEN && i < requested; i++)
+        if (strcmp(record->overrides[i].key, now->key) == 0)
+            return true;
+    return false;
+}
+
+/* Returns whether runs honor the setting, or it is an option of a driver. */
+static bool is_honored(const char *key)
+{
+    for (uint32_t i = 0; i < accel_setting_row_count(); i++)
+        if (strcmp(accel_setting_row_get(i)->name, key) == 0)
+            return accel_setting_row_get(i)->honored == ACCEL_HONORED_RUN;
+    return true;
+}
+
+/* Overrides the settings that are not those of a plan; of NULL, all that runs honor. A value of the recorded request
+ * stays, so that a record which contradicts its request is refused. */
 static int32_t override_differing(struct plan_record *record, const struct accel_plan *plan, struct accel_error *error)
 {
     json_t *settings = plan_record_part(record, "settings");
+    const uint32_t requested = record->override_count;
     int32_t code = ACCEL_OK;
     const char *key;
     json_t *setting;
 
     json_object_foreach(settings, key, setting)
     {
-        if (code == ACCEL_OK && !is_same(accel_plan_setting_find(plan, key), setting))
+        const struct accel_plan_setting *now = accel_plan_setting_find(plan, key);
+
+        if (code == ACCEL_OK && (plan == NULL ? is_honored(key) : !is_same(now, setting)) &&
+            !is_requested(record, requested, now))
             code = override_setting(record, key, setting, error);
     }
     return code;
 }
 
-static int32_t check_settings(const struct plan_record *record, const struct accel_plan *plan,
-                              struct accel_error *error)
-{
-    for (uint32_t i = 0; i < accel_plan_setting_count(plan); i++) {
-        const struct accel_plan_setting *now = accel_plan_setting_get(plan, i);
-        const json_t *then = json_object_get(plan_record_part(record, "settings"), now->key);
-
-        if (then == NULL && now->origin != ACCEL_ORIGIN_BUILTIN) {
-            accel_error_set(error, ACCEL_E_REFUSED, "%s: does not know %s, which is %s (%s)", record->path, now->key,
-                            now->value, now->place);
-            return refuse_difference(error);
-        }
-        if (then == NULL || is_same(now, then))
-            continue;
-        accel_error_set(error, ACCEL_E_REFUSED, "%s: %s was %s and comes to %s (%s)", record->path, now->key,
-                        plan_record_text(then, "value"), now->value, now->place);
-        return refuse_difference(error);
-    }
-    return ACCEL_OK;
-}
-
-/* ---- further checks ---- */
-
-static int32_t check_device(const struct plan_record *record, const struct accel_model_plan *plan,
-                            struct accel_error *error)
-{
-    const struct accel_device_info *device = accel_plan_device(accel_model_plan_plan(plan));
-    const struct accel_plugin_info *plugin = device == NULL ? NULL : accel_plugin_get(plan->context, device->plugin);
-    const json_t *then = plan_record_part(record, "device");
-
-    if (plugin == NULL || strcmp(device->name, plan_record_text(then, "name")) != 0) {
-        accel_error_set(error, ACCEL_E_REFUSED, "%s: device %s is now %s", record->path,
-                        json_is_null(then) ? "none" : plan_record_text(then, "name"),
-                        device == NULL ? "none" : device->name);
-        return refuse_difference(error);
-    }
-    if (strcmp(plugin->version, plan_record_text(then, "driver_version")) != 0) {
-        accel_error_set(error, ACCEL_E_REFUSED, "%s: driver %s was version %s and is %s", record->path, device->driver,
-                        plan_record_text(then, "driver_version"), plugin->version);
-        return refuse_difference(error);
-    }
-    return ACCEL_OK;
-}
-
-static bool is_same_node(const struct accel_plan_node *node, const json_t *then)
-{
-    json_t *name = plan_text_json(node->name);
-    bool same = json_equal(name, json_object_get(then, "name")) &&
-                strcmp(node->device, plan_record_text(then, "device")) == 0 &&
-                strcmp(node->kernel, plan_record_text(then, "kernel")) == 0;
-
-    json_decref(name);
-    return same;
-}
-
-static int32_t check_nodes(const struct plan_record *record, const struct accel_plan *plan, struct accel_error *error)
-{
-    const json_t *nodes = plan_record_part(record, "nodes");
-    uint32_t count = accel_plan_node_count(plan);
-
-    if (json_array_size(nodes) != count) {
-        accel_error_set(error, ACCEL_E_REFUSED, "%s: the graph had %zu nodes and has %u", record->path,
-                        json_array_size(nodes), count);
-        return refuse_difference(error);
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        const struct accel_plan_node *now = accel_plan_node_get(plan, i);
-        const json_t *then = json_array_get(nodes, i);
-
-        if (is_same_node(now, then))
-            continue;
-        if (strcmp(now->name, plan_record_text(then, "name")) != 0)
-            accel_error_set(error, ACCEL_E_REFUSED, "%s: node %u was %s and is %s", record->path, i,
-                            plan_record_text(then, "name"), now->name);
-        else
-            accel_error_set(error, ACCEL_E_REFUSED, "%s: node %s ran \"%s\" on %s and runs \"%s\" on %s", record->path,
-                            now->name, plan_record_text(then, "kernel"), plan_record_text(then, "device"), now->kernel,
-                            now->device);
-        return refuse_difference(error);
-    }
-    return ACCEL_OK;
-}
+/* ---- memory ---- */
 
 static int32_t check_memory(const struct plan_record *record, const struct accel_model_plan *plan,
                             struct accel_error *error)
@@ -199,19 +136,30 @@ static int32_t check_memory(const struct plan_record *record, const struct accel
 
 static int32_t compare(const struct plan_record *record, const struct accel_model_plan *plan, struct accel_error *error)
 {
-    const struct accel_plan *inner = accel_model_plan_plan(plan);
-    int32_t code = plan_identity_check(
-        plan->subject->model, json_object_get(plan_record_part(record, "model"), "files"), record->path, error);
+    json_t *now;
+    int32_t code = plan->session == NULL ? model_plan_no_session(plan, error) : ACCEL_OK;
 
-    if (code == ACCEL_E_REFUSED)
-        refuse_difference(error);
-    if (code == ACCEL_OK)
-        code = check_device(record, plan, error);
-    if (code == ACCEL_OK)
-        code = check_settings(record, inner, error);
-    if (code == ACCEL_OK)
-        code = check_nodes(record, inner, error);
+    if (code != ACCEL_OK)
+        return code;
+    now = plan_document(plan);
+    code = now == NULL ? accel_error_no_memory(error, "to repeat a plan") : plan_compare(record, now, error);
+    json_decref(now);
     return code == ACCEL_OK ? check_memory(record, plan, error) : code;
+}
+
+/* Returns the device to plan for: that of the plan; of a plan with layers on several devices, the requested one. */
+static const char *find_device(const struct plan_record *record)
+{
+    const char *name = plan_record_text(plan_record_part(record, "device"), "name");
+    json_t *layers;
+    size_t i;
+
+    json_array_foreach(plan_record_part(record, "layers"), i, layers)
+    {
+        if (strcmp(plan_record_text(layers, "device"), name) != 0)
+            return or_null(plan_record_text(plan_record_part(record, "request"), "device"));
+    }
+    return or_null(name);
 }
 
 static int32_t plan_again(struct accel_context *context, struct plan_record *record,
@@ -223,7 +171,7 @@ static int32_t plan_again(struct accel_context *context, struct plan_record *rec
         .size = sizeof(again),
         .path = plan_record_text(plan_record_part(record, "model"), "path"),
         .platform = or_null(plan_record_text(request, "platform")),
-        .device = or_null(plan_record_text(plan_record_part(record, "device"), "name")),
+        .device = find_device(record),
         .mode = or_null(plan_record_text(request, "mode")),
         .request_length = (uint64_t)json_integer_value(json_object_get(request, "length")),
         .flags = given->flags,
@@ -257,7 +205,7 @@ int32_t accel_model_plan_repeat(struct accel_context *context, const char *path,
     if (code == ACCEL_OK)
         code = plan_identity_glance(json_object_get(plan_record_part(&record, "model"), "files"), path, error);
     if (code == ACCEL_E_REFUSED)
-        refuse_difference(error);
+        plan_refuse_difference(error);
     if (code == ACCEL_OK)
         code = import_overrides(&record, error);
     recorded = record.override_count;

@@ -74,6 +74,9 @@ counts 1 1 1 0 plan "$f32" --device second:cpu0 --out "$work/plan.json"
 counts 1 2 1 1 run "$f32" --device second:cpu0 -q -n 2 --prompt Once
 counts 1 2 1 1 run "$work/plan.json" -q -n 2 --prompt Once
 counts 1 2 1 1 run "$f32" --set placement=0-1=cpu:cpu0,2-4=second:cpu0 -q -n 2 --prompt Once
+# A recorded plan over two devices is repeated, too.
+counts 1 1 1 0 plan "$f32" --set placement=0-1=cpu:cpu0,2-4=second:cpu0 --out "$work/spread.json"
+counts 1 2 1 1 run "$work/spread.json" -q -n 2 --prompt Once
 
 "$accelctl" --help | grep -q "^  1  .*a run" || fail "--help does not say what status 1 is"
 finish

@@ -1083,6 +1083,9 @@ try 0 "$accelctl" run "$plan" -q --greedy -n 20
 cmp "$work/out" "$work/text" || fail "the plan's run wrote another text"
 try 0 env ACCEL_CONTEXT=8tok ACCEL_BATCH=2tok "$accelctl" run "$plan" -q --greedy -n 20
 cmp "$work/out" "$work/text" || fail "variables changed the run of a plan"
+# So do variables that no plan could have.
+try 0 env ACCEL_KV_FULL=prune "$accelctl" run "$plan" -q --greedy -n 20
+cmp "$work/out" "$work/text" || fail "a variable that permits no plan changed the run of a plan"
 (cd / && "$accelctl" run "$plan" -q --greedy -n 20 </dev/null >"$work/out")
 cmp "$work/out" "$work/text" || fail "the run of a plan from another folder"
 try 0 "$accelctl" run "$plan" --json -n 5
@@ -1128,21 +1131,28 @@ refused()
     one_error "$2"
 }
 sed 's/"driver_version": "[^"]*"/"driver_version": "0.0.9"/' "$plan" >"$work/other.json"
-refused 4 "driver cpu was version 0.0.9"
+refused 4 "other.json:$(sed -n '/"driver_version"/=' "$plan"): device.driver_version is \"0.0.9\", and \"0.1.0\" when the plan is made again"
 sed 's/cpu:cpu0/gpu:gpu7/' "$plan" >"$work/other.json"
 refused 4 "there is no device gpu:gpu7"
 sed 's/matmul q8_0 x q8/matmul magic/' "$plan" >"$work/other.json"
-refused 4 'ran "matmul magic"'
+refused 4 '.kernel is "matmul magic", and "matmul q8_0 x q8" when the plan is made again'
 sed 's/"header": "/"header": "f/' "$plan" >"$work/other.json"
-refused 4 "has another header"
+refused 4 ': model.files.0.header is "f'
 sed 's/"name": "layers.0.q_heads"/"name": "query"/' "$plan" >"$work/other.json"
-refused 4 "was query and is layers.0.q_heads"
+refused 4 '.name is "query", and "layers.0.q_heads" when'
 sed 's/"device": {/"device": 5, "before": {/' "$plan" >"$work/other.json"
-refused 3 "is no plan: its device is missing, or has no name or no driver_version"
+refused 3 "is no plan: its device is missing, or has no name"
 sed 's/"device": {/"before": {/' "$plan" >"$work/other.json"
 refused 3 "is no plan: its device is missing, or"
 sed 's/"device": {/"device": null, "before": {/' "$plan" >"$work/other.json"
-refused 4 "device none is now cpu:cpu0"
+refused 4 ': device is null, and {"name":"cpu:cpu0",'
+# A profile with other values changes no run either, not even the lengths of its texts.
+sed 's/256tok/128tok/' "$src/profiles/base.yaml" >"$work/base.yaml"
+cp -r "$src/profiles" "$work/elsewhere"
+chmod -R u+w "$work/elsewhere"
+cp "$work/base.yaml" "$work/elsewhere/base.yaml"
+try 0 "$accelctl" run "$plan" --profiles "$work/elsewhere" -q --greedy -n 20
+cmp "$work/out" "$work/text" || fail "profiles changed the run of a plan"
 # A setting that cannot be had: the profile locks another value.
 cp -r "$src/profiles" "$work/profiles"
 chmod -R u+w "$work/profiles"

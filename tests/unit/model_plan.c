@@ -3,6 +3,9 @@
  * Plans of models by the C interface: exact ones and shape plans, what would make them fit, the longest context, and
  * records that are repeated or refused.
  */
+#include <fnmatch.h>
+#include <stdbool.h>
+
 #include <accel/model/describe.h>
 #include <accel/model/plan.h>
 
@@ -303,9 +306,12 @@ static void edit(const char *from, const char *to, const char *old, const char *
 static void test_record(void **state)
 {
     static const char *const edits[][3] = {
-        {"\"driver_version\": \"0.1.0\"", "\"driver_version\": \"7\"", "driver cpu was version 7"},
+        {"\"driver_version\": \"0.1.0\"", "\"driver_version\": \"7\"",
+         "device.driver_version is \"7\", and \"0.1.0\" when the plan is made again"},
         {"\"bytes\": 3", "\"bytes\": 4", "another size"},
-        {"\"kernel\": \"rms norm\"", "\"kernel\": \"other\"", "ran \"other\""},
+        {"\"kernel\": \"rms norm\"", "\"kernel\": \"other\"", "nodes.1.kernel is \"other\", and \"rms norm\" when"},
+        {"\"value\": \"100tok\"", "\"value\": \"50tok\"",
+         "settings.context.value is \"100\", and \"50\" when the plan is made again (test)"},
     };
     char path[PATH_BYTES];
     struct accel_named_value given = {"context", "100tok", "test"};
@@ -325,13 +331,11 @@ static void test_record(void **state)
         assert_null(again);
         assert_non_null(strstr(error.text, edits[i][2]));
     }
-    /* Settings as the record has them, whatever the request in it says. */
-    edit("model_plan.json", "model_plan-2.json", "\"value\": \"100tok\"", "\"value\": \"50tok\"");
+    /* A recorded setting that no request states is planned as recorded. */
+    edit("model_plan.json", "model_plan-2.json", "\"key\": \"context\"", "\"key\": \"batch\"");
     accel_error_clear(&error);
-    OK(accel_model_plan_repeat(context, "model_plan-2.json", NULL, &again, &error));
-    assert_string_equal(setting_of(again, "context")->value, "100");
-    assert_string_equal(setting_of(again, "context")->place, "model_plan-2.json");
-    accel_model_plan_free(again);
+    assert_int_equal(accel_model_plan_repeat(context, "model_plan-2.json", NULL, &again, &error), ACCEL_E_REFUSED);
+    assert_non_null(strstr(error.text, "settings.batch.value"));
     accel_error_clear(&error);
     assert_int_equal(accel_model_plan_repeat(context, "nothing.json", NULL, &again, &error), ACCEL_E_NOT_FOUND);
     accel_error_clear(&error);
@@ -339,6 +343,198 @@ static void test_record(void **state)
     accel_model_plan_free(plan);
     unlink("model_plan.json");
     unlink("model_plan-2.json");
+}
+
+/* ---- every member of a record ---- */
+
+enum { VARYING_MOST = 64, TRIES_MOST = 4 };
+
+struct members {
+    json_t *root;
+    struct {
+        char pattern[64];
+        uint32_t tries;
+    } varying[VARYING_MOST]; /* the table of doc/plan.md: members that differ on another day */
+    uint32_t varying_count, refused, followed;
+};
+
+static void read_varying(struct members *m)
+{
+    const char *tree = getenv("ACCEL_TEST_SRCDIR");
+    char path[PATH_BYTES], line[4096];
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/doc/plan.md", tree == NULL ? "." : tree);
+    file = fopen(path, "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file) != NULL && strcmp(line, "| member | reason |\n") != 0)
+        ;
+    while (fgets(line, sizeof(line), file) != NULL && line[0] == '|') {
+        char *end = strchr(line + 1, '|');
+
+        assert_non_null(end);
+        *end = '\0';
+        for (char *word = strtok(line + 1, " `-"); word != NULL; word = strtok(NULL, " `")) {
+            assert_true(m->varying_count < VARYING_MOST && strlen(end + 1) > 10); /* a reason */
+            snprintf(m->varying[m->varying_count++].pattern, sizeof(m->varying->pattern), "%s", word);
+        }
+    }
+    fclose(file);
+}
+
+/* Returns the number of tries with members which differ on another day, as this one or an object that has it; NULL if
+ * the document does not list it. */
+static uint32_t *find_varying(struct members *m, const char *path)
+{
+    char part[80];
+
+    for (uint32_t i = 0; i < m->varying_count; i++) {
+        snprintf(part, sizeof(part), "%s.*", m->varying[i].pattern);
+        if (fnmatch(m->varying[i].pattern, path, 0) == 0 || fnmatch(part, path, 0) == 0)
+            return &m->varying[i].tries;
+    }
+    return NULL;
+}
+
+/* Finds the value at the path of a document; keys have points, too. */
+static const json_t *find_value(const json_t *at, const char *path)
+{
+    const json_t *found = NULL;
+    const char *key;
+    json_t *member;
+
+    if (json_is_array(at)) {
+        const char *rest = strchr(path, '.');
+
+        at = json_array_get(at, strtoul(path, NULL, 10));
+        return rest == NULL ? at : find_value(at, rest + 1);
+    }
+    json_object_foreach((json_t *)at, key, member)
+    {
+        const size_t length = strlen(key);
+
+        if (strncmp(path, key, length) != 0 || found != NULL)
+            continue;
+        if (path[length] == '\0')
+            return member;
+        found = path[length] == '.' ? find_value(member, path + length + 1) : NULL;
+    }
+    return found;
+}
+
+/* Repeats the changed record: it is refused, or the new plan has the changed value, or the value may differ. */
+static void repeat_changed(struct members *m, const char *path, const json_t *changed)
+{
+    uint32_t *tries = find_varying(m, path);
+    struct accel_model_plan *plan = NULL;
+    struct accel_error error = {0};
+    json_t *document;
+    char *text;
+
+    if (tries != NULL && (*tries)++ >= TRIES_MOST)
+        return;
+    assert_int_equal(json_dump_file(m->root, "model_plan-6.json", JSON_INDENT(2)), 0);
+    if (accel_model_plan_repeat(context, "model_plan-6.json", NULL, &plan, &error) != ACCEL_OK) {
+        if (tries != NULL && strncmp(path, "request", 7) != 0)
+            fail_msg("%s may differ, and is refused: %s", path, error.text);
+        if (error.text[0] == '\0' || error.remedy[0] == '\0')
+            fail_msg("%s is refused without text or remedy: %s", path, error.text);
+        m->refused++;
+        return;
+    }
+    OK(accel_model_plan_json(plan, &text, &error));
+    document = json_loads(text, 0, NULL);
+    if (tries == NULL && (changed == NULL || !json_equal(changed, find_value(document, path))))
+        fail_msg("%s is changed, and the plan is repeated without it", path);
+    m->followed += tries == NULL;
+    json_decref(document);
+    accel_model_plan_json_free(text);
+    accel_model_plan_free(plan);
+}
+
+/* Returns another value of the kind. */
+static json_t *make_other(const json_t *value)
+{
+    char text[2048];
+    size_t digit;
+
+    if (json_is_integer(value))
+        return json_integer(json_integer_value(value) + 1);
+    if (json_is_real(value))
+        return json_real(json_real_value(value) + 1);
+    if (json_is_boolean(value))
+        return json_boolean(!json_is_true(value));
+    if (!json_is_string(value))
+        return json_string("something");
+    snprintf(text, sizeof(text) - 1, "%s", json_string_value(value));
+    digit = strlen(text);
+    while (digit > 0 && (text[digit - 1] < '0' || text[digit - 1] > '9'))
+        digit--;
+    if (digit == 0)
+        strcat(text, "x");
+    else
+        text[digit - 1] = text[digit - 1] == '2' ? '1' : '2';
+    return json_string(text);
+}
+
+/* Changes every value in turn, the first two of each list, and takes every member of an object away. */
+static void change_members(struct members *m, json_t *container, const char *path)
+{
+    const bool is_list = json_is_array(container);
+    void *iterator = is_list ? NULL : json_object_iter(container);
+
+    for (size_t i = 0; is_list ? i < 2 && i < json_array_size(container) : iterator != NULL; i++) {
+        const char *key = is_list ? NULL : json_object_iter_key(iterator);
+        json_t *value = is_list ? json_array_get(container, i) : json_object_iter_value(iterator), *other;
+        char name[512], number[24];
+
+        snprintf(number, sizeof(number), "%zu", i);
+        snprintf(name, sizeof(name), "%s%s%s", path, *path == '\0' ? "" : ".", is_list ? number : key);
+        if (json_is_object(value) || json_is_array(value)) {
+            change_members(m, value, name);
+        } else {
+            json_incref(value);
+            other = make_other(value);
+            assert_int_equal(is_list ? json_array_set(container, i, other) : json_object_set(container, key, other), 0);
+            repeat_changed(m, name, other);
+            json_decref(other);
+            assert_int_equal(
+                is_list ? json_array_set_new(container, i, value) : json_object_set_new(container, key, value), 0);
+        }
+        iterator = is_list ? NULL : json_object_iter_next(container, iterator);
+    }
+}
+
+static void test_every_member(void **state)
+{
+    char path[PATH_BYTES];
+    struct accel_named_value given = {"context", "100tok", "test"};
+    struct accel_model_plan *plan = plan_model(model_path(path), &given, 1);
+    struct members members = {.root = NULL};
+    struct accel_error error = {0};
+    char *text;
+
+    (void)state;
+    read_varying(&members);
+    OK(accel_model_plan_json(plan, &text, &error));
+    members.root = json_loads(text, 0, NULL);
+    assert_non_null(members.root);
+    change_members(&members, members.root, "");
+    print_message("%u refused, %u planned as changed\n", members.refused, members.followed);
+    /* Members that were taken away, or that no plan has. */
+    for (const char *const *key = (const char *const[]){"cores", "fallbacks", "nodes", "parts", NULL}; *key; key++) {
+        json_t *value = json_incref(json_object_get(members.root, *key));
+
+        json_object_del(members.root, *key);
+        repeat_changed(&members, *key, NULL);
+        json_object_set_new(members.root, *key, value);
+    }
+    json_object_set_new(members.root, "more", json_integer(1));
+    repeat_changed(&members, "more", NULL);
+    json_decref(members.root);
+    accel_model_plan_json_free(text);
+    accel_model_plan_free(plan);
+    unlink("model_plan-6.json");
 }
 
 /* Writes a text `times` over between two others. */
@@ -429,7 +625,7 @@ int main(void)
         cmocka_unit_test(test_exact),         cmocka_unit_test(test_misuse),         cmocka_unit_test(test_longest),
         cmocka_unit_test(test_no_kernel),     cmocka_unit_test(test_platform),       cmocka_unit_test(test_fit),
         cmocka_unit_test(test_advise),        cmocka_unit_test(test_damaged_record), cmocka_unit_test(test_record),
-        cmocka_unit_test(test_sketch_record),
+        cmocka_unit_test(test_sketch_record), cmocka_unit_test(test_every_member),
     };
 
     return cmocka_run_group_tests(tests, open_all, close_context);

@@ -279,7 +279,8 @@ static void test_memory(void **state)
     assert_row(b, ACCEL_MEMORY_SCRATCH, 110, 220, "estimated by driver scripted: first; second");
     assert_row(b, ACCEL_MEMORY_PROGRAM, 0, 512, "the driver gives no estimate");
     assert_non_null(strstr(row(b, ACCEL_MEMORY_HOST)->origin, "a table of the test"));
-    assert_int_equal(row(b, ACCEL_MEMORY_HOST)->lower, 1000);
+    assert_int_equal(row(b, ACCEL_MEMORY_HOST)->lower, row(b, ACCEL_MEMORY_HOST)->bytes);
+    assert_true(row(b, ACCEL_MEMORY_HOST)->bytes > 1000);
     assert_null(row(b, ACCEL_MEMORY_WEIGHTS));
     for (uint32_t i = 0; i < accel_plan_memory_count(b->plan); i++)
         sum += accel_plan_memory_get(b->plan, i)->bytes;

@@ -115,9 +115,9 @@ ACCEL_API int32_t accel_model_plan_write(const struct accel_model_plan *plan, co
                                          struct accel_error *error) ACCEL_NOEXCEPT;
 
 /** Plans a record again with every setting as recorded, and compares. `options` may be NULL, or have the members
- * that the caller decides: flags and outputs; its other members are ignored. ACCEL_E_REFUSED names the difference:
- * a file that changed, another version of the driver, a kernel, a setting with another value; ACCEL_E_MEMORY:
- * memory no longer suffices; ACCEL_E_CORRUPT: no such record, with line and column; and the errors of
+ * that the caller decides: flags and outputs; its other members are ignored. ACCEL_E_REFUSED names the first difference
+ * with line, member and both values: any but the members that differ on another day, which doc/plan.md lists;
+ * ACCEL_E_MEMORY: memory no longer suffices; ACCEL_E_CORRUPT: no such record, with line and column; and the errors of
  * accel_model_plan_create, for instance for a missing device. */
 ACCEL_API int32_t accel_model_plan_repeat(struct accel_context *context, const char *path,
                                           const struct accel_model_plan_options *options,
