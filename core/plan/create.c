@@ -243,12 +243,15 @@ static int32_t replace_device(struct accel_plan *plan, const struct accel_plan_r
 /* Lists the available names in the error if neither a device nor a file of the profiles has the requested name. */
 static int32_t add_choices(const struct accel_plan *plan, struct accel_error *error)
 {
+    const struct accel_error before = error ? *error : (struct accel_error){0};
     char choices[160];
-    const size_t used = error ? strlen(error->text) : 0;
     accel_context_choices(plan->context, plan->platform, choices, sizeof(choices));
-    if (error && *choices)
-        snprintf(error->text + used, sizeof(error->text) - used, "; of the platform %s here are %s", plan->platform,
-                 choices);
+    if (*choices == '\0')
+        return ACCEL_E_NOT_FOUND;
+    accel_error_clear(error);
+    accel_error_by(error, before.origin, ACCEL_E_NOT_FOUND, "%s; of the platform %s here are %s", before.text,
+                   plan->platform, choices);
+    accel_error_remedy(error, "%s", before.remedy);
     return ACCEL_E_NOT_FOUND;
 }
 

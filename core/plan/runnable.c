@@ -215,19 +215,12 @@ const char *accel_plan_unit(const char *unit, const char *value)
     return !is_number ? "" : strcmp(unit, "bytes") == 0 ? "B" : unit;
 }
 
-static int32_t refuse_unmet(const struct accel_plan *plan, const struct accel_profile_setting *setting,
-                            const char *reason, struct accel_error *error)
+static int32_t refuse_unmet(const struct accel_profile_setting *setting, const char *reason, struct accel_error *error)
 {
-    const struct accel_setting_row *key = accel_key_find(setting->key);
-    const char *preset = key->preset;
-    if (key->honored == ACCEL_HONORED_DRIVER)
-        accel_error_by(error, accel_setting_origin(setting), ACCEL_E_UNSUPPORTED,
-                       "%s: %s=%s is for drivers that know it, and the driver %s does not", setting->place,
-                       setting->key, setting->value, plan->device->owner->driver->name);
-    else
-        accel_error_by(error, accel_setting_origin(setting), ACCEL_E_UNSUPPORTED, "%s: %s=%s%s is not honored: %s",
-                       setting->place, setting->key, setting->value, accel_plan_unit(setting->unit, setting->value),
-                       reason);
+    const char *preset = accel_key_find(setting->key)->preset;
+    accel_error_by(error, accel_setting_origin(setting), ACCEL_E_UNSUPPORTED, "%s: %s=%s%s is not honored: %s",
+                   setting->place, setting->key, setting->value, accel_plan_unit(setting->unit, setting->value),
+                   reason);
     if (strcmp(setting->key, "role.norm") == 0)
         accel_error_remedy(error, "accelctl quantize --role norm=%s writes a file for it; %s=%s runs this one as it is",
                            setting->value, setting->key, preset);
@@ -250,7 +243,7 @@ int32_t accel_plan_runnable(const struct accel_plan *plan, struct accel_error *e
         code = accel_replay_refuse(plan->context, plan->device->info.name, error);
     while (code == ACCEL_OK && (setting = next_unmet(plan, &index, reason)) != NULL)
         if (!accel_plan_recommends(setting))
-            code = refuse_unmet(plan, setting, reason, error);
+            code = refuse_unmet(setting, reason, error);
     return code;
 }
 
@@ -311,7 +304,7 @@ static void list_unmet(struct accel_plan *plan)
     list_budget(plan, &plan->settings->values->memory_device);
 }
 
-/* Adds a hint about a list of devices, which has two readings: the first present device, or all described devices. */
+/* Adds a hint about a list of devices: a run uses the first that is here, and a plan without any of them fills all. */
 static void hint_list(struct accel_plan *plan)
 {
     const struct accel_device_info *device = plan->device ? &plan->device->info : NULL;

@@ -23,7 +23,7 @@ struct accel_child_job {
     char *const *arguments; /**< argv, NULL at the end */
     const void *input;      /**< standard input of the child */
     size_t input_bytes;
-    uint32_t milliseconds;    /**< deadline */
+    uint32_t milliseconds;    /**< deadline; time in which the process had no processor does not count */
     int extra;                /**< becomes descriptor 4 of the child; 0: none */
     bool (*stop)(void *data); /**< called by the caller's thread ten times a second; true ends the child. NULL: never */
     void *data;               /**< argument of stop */

@@ -341,28 +341,24 @@ static bool is_for_us(const struct accel_aliases *aliases, const char *entry)
     return false;
 }
 
-uint32_t accel_environment_unknown(const struct accel_aliases *aliases, const char *const *drivers,
-                                   uint32_t driver_count, accel_profile_unknown function, void *data)
+void accel_environment_unknown(const struct accel_aliases *aliases, const char *const *drivers, uint32_t driver_count,
+                               accel_profile_unknown function, void *data)
 {
     struct known known = {0};
-    uint32_t unknown = 0;
     bool ready = collect(&known, aliases);
     for (const char *const *entry = accel_env_all(); *entry && ready; entry++) {
         size_t length = strcspn(*entry, "=");
+        const char *option;
         char name[128];
         if (!is_for_us(aliases, *entry) || length >= sizeof(name) || (*entry)[length] == 0 || (*entry)[length + 1] == 0)
             continue;
         snprintf(name, sizeof(name), "%.*s", (int)length, *entry);
         if (is_known(&known, name, drivers, driver_count) || is_for_tests(name))
             continue;
-        unknown++;
-        if (function) {
-            const char *option = find_option(&known, name);
-            function(data, name, option ? option : find_near(&known, name));
-        }
+        option = find_option(&known, name);
+        function(data, name, option ? option : find_near(&known, name));
     }
     accel_arena_free(&known.arena);
-    return unknown;
 }
 
 int32_t accel_setting_variable(const char *name, char *text, size_t bytes) ACCEL_NOEXCEPT

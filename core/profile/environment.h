@@ -92,8 +92,8 @@ bool accel_environment_is_option(const char *driver, const char *variable);
 
 /** Reports variables that seem meant for this library and are unknown: those with a prefix of the table that it
  * does not list, and ACCEL_... that is no setting, no variable of the library, and no option of one of the
- * `drivers`. Variables of this project's tests are left out. Returns their number; `function` may be NULL. */
-uint32_t accel_environment_unknown(const struct accel_aliases *aliases, const char *const *drivers,
-                                   uint32_t driver_count, accel_profile_unknown function, void *data);
+ * `drivers`. Variables of this project's tests are left out. */
+void accel_environment_unknown(const struct accel_aliases *aliases, const char *const *drivers, uint32_t driver_count,
+                               accel_profile_unknown function, void *data);
 
 #endif

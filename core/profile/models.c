@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
@@ -84,7 +85,31 @@ static int32_t read_files(const struct accel_profile_names *names, const char *r
     return accel_error_copy(error, &first);
 }
 
-/* Returns whether a name begins with another one, comparing only letters and numerals: "name3" begins "name-3-8b". */
+/* Returns the size in a name, as "70b", or its first other number, as the "3.3" of "name-3.3-70b"; "" without one. */
+static const char *find_number(const char *name, bool is_size)
+{
+    for (; *name != '\0'; name++) {
+        const size_t digits = isdigit((unsigned char)*name) ? strspn(name, "0123456789.") : 0;
+        const char unit = digits ? name[digits] : '\0';
+        const bool has_unit = unit != '\0' && strchr("kKmMbB", unit) && !isalnum((unsigned char)name[digits + 1]);
+        if (digits && has_unit == is_size)
+            return name;
+        name += digits ? digits - 1 : 0;
+    }
+    return name;
+}
+
+/* Returns whether two names have different sizes, or differ in their first numbers before the point. */
+static bool is_other_version(const char *a, const char *b)
+{
+    const char *size = find_number(a, true), *other_size = find_number(b, true);
+    const char *version = find_number(a, false), *other = find_number(b, false);
+    return (*size && *other_size && strncasecmp(size, other_size, strspn(size, "0123456789.") + 1) != 0) ||
+           (*version && *other && strtoull(version, NULL, 10) != strtoull(other, NULL, 10));
+}
+
+/* Returns whether a name begins with another one, comparing only letters and numerals: "name3" begins "name-3-8b", and
+ * "name2" does not begin "name20". */
 static bool is_begun_by(const char *name, const char *begin)
 {
     for (; *begin != '\0'; begin++) {
@@ -96,24 +121,29 @@ static bool is_begun_by(const char *name, const char *begin)
             return false;
         name++;
     }
-    return true;
+    return !isdigit((unsigned char)begin[-1]) || !isdigit((unsigned char)*name);
 }
 
-/* Returns the longest name within the wrong one, else the shortest that begins with it, else the nearest one, or NULL.
- */
+/* Returns the longest name within the wrong one, else the shortest that begins with it, else the nearest one, or NULL:
+ * of the same size and version, since another one is another model. */
 static const char *suggest_model(const struct accel_profile_names *names, const char *name)
 {
-    const char *within = NULL, *best = NULL;
+    const char *within = NULL, *best = NULL, *near = NULL;
+    uint32_t distance = accel_farthest(name);
     for (uint32_t i = 0; i < names->count; i++) {
         const char *one = names->names[i], *at = name;
+        if (is_other_version(name, one))
+            continue;
         while (*at && !is_begun_by(at, one))
             at++;
         if (*at && (within == NULL || strlen(one) > strlen(within)))
             within = one;
         if (strlen(name) >= 3 && is_begun_by(one, name) && (best == NULL || strlen(one) < strlen(best)))
             best = one;
+        if (accel_is_nearer(name, one, &distance))
+            near = one;
     }
-    return within ? within : best ? best : accel_suggest(name, (const char *const *)names->names, names->count);
+    return within ? within : best ? best : near;
 }
 
 int32_t accel_profile_models_read(const char *root, const struct accel_profile_search *search,

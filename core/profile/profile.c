@@ -219,27 +219,13 @@ int32_t accel_profile_unknown_each(const struct accel_profile *profile, accel_pr
     const struct accel_aliases *aliases;
     struct accel_profile_names platforms;
     int32_t code = accel_profile_aliases(profile, &aliases, error);
-    /* The list of platforms is needed only if an unknown variable may be an option of one. */
-    if (code != ACCEL_OK || accel_environment_unknown(aliases, NULL, 0, NULL, NULL) == 0)
-        return code;
-    code = accel_profile_names_read(profile->folder, ACCEL_LAYER_PLATFORM, &platforms, error);
+    if (code == ACCEL_OK)
+        code = accel_profile_names_read(profile->folder, ACCEL_LAYER_PLATFORM, &platforms, error);
     if (code != ACCEL_OK)
         return code;
     accel_environment_unknown(aliases, (const char *const *)platforms.names, platforms.count, function, data);
     accel_profile_names_free(&platforms);
     return ACCEL_OK;
-}
-
-static void warn(void *data, const char *name, const char *near)
-{
-    const struct accel_log **log = data;
-    accel_log_write(*log, ACCEL_LOG_WARN, "profile", "variable=%s text=\"unknown variable without effect%s%s%s\"", name,
-                    near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
-}
-
-int32_t accel_profile_warn(const struct accel_profile *profile, const struct accel_log *log, struct accel_error *error)
-{
-    return accel_profile_unknown_each(profile, warn, &log, error);
 }
 
 int32_t accel_profile_add(struct accel_profile *profile, const char *name, struct accel_error *error)

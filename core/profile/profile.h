@@ -63,9 +63,6 @@ int32_t accel_profile_add(struct accel_profile *profile, const char *name, struc
 int32_t accel_profile_unknown_each(const struct accel_profile *profile, accel_profile_unknown function, void *data,
                                    struct accel_error *error);
 
-/** Logs a warning for each unknown variable. */
-int32_t accel_profile_warn(const struct accel_profile *profile, const struct accel_log *log, struct accel_error *error);
-
 /** Refuses a platform that has no file, with the name that was probably meant: ACCEL_E_NOT_FOUND. */
 int32_t accel_profile_check_platform(const struct accel_profile *profile, const char *name, struct accel_error *error);
 

@@ -62,70 +62,62 @@ bool accel_is_nearer(const char *name, const char *word, uint32_t *distance)
     return true;
 }
 
-/* Returns the nearer of `best` and `word`, and updates the distance. */
-static const char *nearer(const char *name, const char *word, const char *best, uint32_t *distance)
-{
-    return accel_is_nearer(name, word, distance) ? word : best;
-}
-
 const char *accel_suggest(const char *name, const char *const *words, uint32_t count)
 {
     uint32_t distance = accel_farthest(name);
     const char *best = NULL;
-    for (uint32_t i = 0; i < count && distance; i++)
-        best = nearer(name, words[i], best, &distance);
+    for (uint32_t i = 0; i < count; i++)
+        if (accel_is_nearer(name, words[i], &distance))
+            best = words[i];
+    return best;
+}
+
+static const char *key_name(uint32_t index)
+{
+    const struct accel_setting_row *row = accel_setting_row_get(index);
+    return row ? row->name : NULL;
+}
+
+static const char *fact_name(uint32_t index)
+{
+    const struct accel_fact_row *row = accel_fact_row_get(index);
+    return row ? row->name : NULL;
+}
+
+/* Returns the nearest name of a table whose first `group` letters are those of `name`, or NULL. */
+static const char *find_nearest(const char *(*name_at)(uint32_t), const char *name, size_t group, uint32_t distance)
+{
+    const char *best = NULL, *known;
+    for (uint32_t i = 0; distance && (known = name_at(i)) != NULL; i++)
+        if (strncmp(known, name, group) == 0 && accel_is_nearer(name + group, known + group, &distance))
+            best = known;
     return best;
 }
 
 const char *accel_key_suggest(const char *name)
 {
-    uint32_t distance = accel_farthest(name);
-    const char *best = NULL;
-    for (uint32_t i = 0; i < accel_setting_row_count() && distance; i++)
-        best = nearer(name, accel_setting_row_get(i)->name, best, &distance);
-    return best;
+    return find_nearest(key_name, name, 0, accel_farthest(name));
 }
 
-/* Returns the fact of the same group ("device.") that begins with the name, or whose rest is nearest. */
-static const char *suggest_of_group(const char *name)
-{
-    const char *dot = strchr(name, '.'), *best = NULL;
-    size_t length = strlen(name), group = dot ? (size_t)(dot - name) + 1 : 0;
-    uint32_t distance = dot == NULL ? 0 : accel_farthest(name + group);
-    for (uint32_t i = 0; i < accel_fact_row_count() && dot; i++)
-        if (length >= group + 2 && strncmp(accel_fact_row_get(i)->name, name, length) == 0)
-            return accel_fact_row_get(i)->name;
-    for (uint32_t i = 0; i < accel_fact_row_count() && distance; i++) {
-        const char *known = accel_fact_row_get(i)->name;
-        if (strncmp(known, name, group) == 0)
-            best = nearer(name + group, known + group, best, &distance);
-    }
-    return best ? best - group : NULL;
-}
-
+/* A fact of the same group ("device.") that begins with the name is nearest, then another one of the group. */
 const char *accel_known_fact_suggest(const char *name)
 {
-    uint32_t distance = accel_farthest(name);
-    const char *best = suggest_of_group(name);
-    if (best)
-        return best;
-    for (uint32_t i = 0; i < accel_fact_row_count() && distance; i++)
-        best = nearer(name, accel_fact_row_get(i)->name, best, &distance);
-    return best;
+    const char *dot = strchr(name, '.'), *known, *best = NULL;
+    const size_t length = strlen(name), group = dot ? (size_t)(dot - name) + 1 : 0;
+    for (uint32_t i = 0; dot && length >= group + 2 && (known = fact_name(i)) != NULL; i++)
+        if (strncmp(known, name, length) == 0)
+            return known;
+    if (dot)
+        best = find_nearest(fact_name, name, group, accel_farthest(name + group));
+    return best ? best : find_nearest(fact_name, name, 0, accel_farthest(name));
 }
 
 const char *accel_key_meant(const char *name)
 {
     /* A name without a dot belongs to no driver option. */
-    const char *dot = strchr(name, '.'), *best = NULL;
-    size_t prefix = dot ? (size_t)(dot - name) + 1 : 0, rest = strlen(name) - prefix;
-    uint32_t distance = dot == NULL || rest > LONGEST_NAME ? 0 : rest < 6 ? 2 : (uint32_t)rest / 3 + 1;
-    for (uint32_t i = 0; i < accel_setting_row_count() && distance; i++) {
-        const char *known = accel_setting_row_get(i)->name;
-        if (strncmp(known, name, prefix) == 0)
-            best = nearer(name + prefix, known + prefix, best, &distance);
-    }
-    return best ? best - prefix : NULL;
+    const char *dot = strchr(name, '.');
+    const size_t group = dot ? (size_t)(dot - name) + 1 : 0, rest = strlen(name) - group;
+    return find_nearest(key_name, name, group, dot == NULL ? 0 : rest < 6 ? 2 : (uint32_t)rest / 3 + 1);
 }
 
 const char *accel_did_you_mean(const char *near, char text[ACCEL_DID_YOU_MEAN])

@@ -65,16 +65,10 @@ int32_t accel_model_facts_search(const struct accel_context *context, const char
                        error);
 }
 
-static void log_failure(const struct accel_context *context, const char *folder, const char *text)
-{
-    accel_log_write(&context->log, ACCEL_LOG_WARN, "device", "profile=\"%s\" text=\"%s\"", folder ? folder : "", text);
-}
-
 /* Reads the profiles. A machine without profiles works: settings have built-in values. */
 int32_t accel_context_profile_open(struct accel_context *context, struct accel_error *error)
 {
     struct accel_error *why = &context->profile_error;
-    struct accel_error warning = {0};
     const char *remedy;
     char *folder = NULL;
     int32_t code;
@@ -86,10 +80,9 @@ int32_t accel_context_profile_open(struct accel_context *context, struct accel_e
         accel_error_remedy(why, "%s", remedy);
     if (code == ACCEL_OK)
         code = accel_profile_add_sites(context->profile, context->options.site_path, why);
-    if (code == ACCEL_OK && accel_profile_warn(context->profile, &context->log, &warning) != ACCEL_OK)
-        log_failure(context, folder, warning.text);
     if (code != ACCEL_OK && code != ACCEL_E_MEMORY)
-        log_failure(context, folder, why->text);
+        accel_log_write(&context->log, ACCEL_LOG_WARN, "device", "profile=\"%s\" text=\"%s\"", folder ? folder : "",
+                        why->text);
     free(folder);
     return code == ACCEL_E_MEMORY ? accel_error_set(error, code, "%s", why->text) : ACCEL_OK;
 }

@@ -45,7 +45,7 @@ struct accel_context_options {
     void *log_data;
     uint32_t log_level; /**< highest level that is logged, which log.level of a plan may raise; 0: that of log.level,
                            ACCEL_LOG_WARN before the first plan */
-    uint32_t probe_milliseconds; /**< deadline of one probe; 0: 5000 */
+    uint32_t probe_milliseconds; /**< deadline of one probe, without the time in which it had no processor; 0: 5000 */
     const char *driver_path;     /**< folders or files, separated by ':', searched first; NULL: none */
     const char *profile_path;    /**< folder of the profiles; NULL: ACCEL_PROFILE_PATH, else the installed ones */
     const char *cache_path;      /**< folder of cached files; NULL: $XDG_CACHE_HOME/accel */

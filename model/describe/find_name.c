@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the descriptor of a model by other names, as Hugging Face has them, and suggests one for unknown names. */
+#include <ctype.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -113,12 +115,56 @@ static void guess_name(struct accel_context *context, const char *base, char *gu
     }
 }
 
+/* Names of descriptors that begin with the first word of a name, as "name" of "name-3-8b". */
+struct relatives {
+    const char *name;
+    size_t letters;
+    char last[DESCRIPTOR_BYTES];
+    char list[160];
+};
+
+static int32_t add_relative(void *data, const struct accel_model_fact *fact)
+{
+    struct relatives *relatives = data;
+    const char *model = fact->model;
+    const size_t used = strlen(relatives->list), length = strlen(model);
+
+    if (strncasecmp(model, relatives->name, relatives->letters) != 0 ||
+        isalpha((unsigned char)model[relatives->letters]) || length >= sizeof(relatives->last) ||
+        strcmp(model, relatives->last) == 0)
+        return ACCEL_OK;
+    strcpy(relatives->last, model);
+    if (used + length + sizeof(", ...") < sizeof(relatives->list))
+        snprintf(relatives->list + used, sizeof(relatives->list) - used, "%s%s", used == 0 ? "" : ", ", model);
+    else if (strcmp(relatives->list + used - 3, "...") != 0)
+        strcat(relatives->list, ", ...");
+    return ACCEL_OK;
+}
+
+/* Lists the descriptors whose first word is that of the name, in `relatives`; none for a name without letters. */
+static void list_relatives(struct accel_context *context, const char *name, struct relatives *relatives)
+{
+    *relatives = (struct relatives){.name = describe_base_name(name)};
+    while (relatives->name != NULL && isalpha((unsigned char)relatives->name[relatives->letters]))
+        relatives->letters++;
+    if (relatives->letters > 1)
+        accel_model_facts_read(context, NULL, add_relative, relatives, NULL);
+}
+
 void describe_suggest_name(struct accel_context *context, const char *name, struct accel_error *error)
 {
     char guess[DESCRIPTOR_BYTES + 20] = "";
+    struct relatives relatives = {.list = ""};
 
     guess_name(context, describe_base_name(name), guess, sizeof(guess));
-    if (guess[0] != '\0')
+    if (guess[0] == '\0')
+        list_relatives(context, name, &relatives);
+    if (relatives.list[0] != '\0')
+        accel_error_remedy(error,
+                           "no descriptor has this version and size: there are %s; name the path of its weights, or of "
+                           "its config.json, instead",
+                           relatives.list);
+    else if (guess[0] != '\0')
         accel_error_remedy(
             error,
             "%s accelctl plan plans it by its name; to run a model, download its GGUF file or its folder of "

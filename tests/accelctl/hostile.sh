@@ -206,7 +206,7 @@ for how in INT:130:run=hang TERM:143:run=hang INT:130:set_create=hang INT:130:se
     kill -${signal%:*} $pid
     await_end $pid
     is $? ${signal#*:} "status after SIG${signal%:*} in $call"
-    grep -qF "driver second, $(slot_name ${call%=*}): it does not end" "$work/err" ||
+    grep -qF "driver second, $(slot_name ${call%=*}): interrupted, it does not end" "$work/err" ||
         { cat "$work/err"; fail "the driver that hangs is not told: $call"; }
 done
 # named PID DRIVER SLOT: a call that hangs is named while it does, and the command ends with the signal at once.
@@ -236,7 +236,7 @@ grep -qF 'driver turns, enumerate: the process crashes in it with SIGSEGV (ACCEL
 grep -q 'remedy: --no-cache probes the driver anew' "$work/err" || fail "a crash in enumerate has no remedy"
 # While kernels are compiled, too: a driver that asks ends in time, one that does not is named; in JSON where that is
 # asked for.
-for how in slow:ACCEL_E_CANCELLED:'compiling was stopped' hang:ACCEL_E_TIMEOUT:'it does not end'; do
+for how in slow:ACCEL_E_CANCELLED:'compiling was stopped' hang:ACCEL_E_CANCELLED:'interrupted, it does not end within 5 seconds'; do
     words=${how#*:}
     rm -f "$work/hangs"
     # shellcheck disable=SC2086 # words

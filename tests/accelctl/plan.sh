@@ -175,8 +175,9 @@ while IFS='|' read -r name near; do
 done <<'END'
 meta-llama/Llama-3.1-8B|llama-3-8b
 Llama-3.1-8B-Instruct|llama-3-8b
-Llama-3.1-70B|llama-2-70b
-Qwen3-9B|qwen3-8b
+llama-70b|llama-2-70b
+qwen2.5-7b|qwen2-7b
+mistal-7b|mistral-7b
 someone/gemma-2b|gemma-2b
 HuggingFaceTB/SmolLM2-135M-Instruct|smollm2-135m
 END
@@ -409,6 +410,18 @@ for name in A101 H10 RTX409; do
 done
 try 3 "$accelctl" plan llama3
 grep -q "remedy: did you mean llama-3-8b?" "$work/err" || fail "llama3: $(cat "$work/err")"
+# A model of another version or size is no guess: then the remedy lists the descriptors of the family.
+for name in llama-3.3-70b Llama-3.1-70B meta-llama/Llama-3.3-70B-Instruct; do
+    try 3 "$accelctl" plan $name
+    one_error "remedy: no descriptor has this version and size: there are llama-2-13b, llama-2-70b, llama-2-7b, llama-3-8b, "
+done
+try 3 "$accelctl" plan gpt-20b
+one_error "there are gpt-neox-20b, gpt-oss-120b, gpt-oss-20b, gpt2;"
+cp -r "$src/profiles" "$work/described"
+chmod -R u+w "$work/described"
+cp "$work/described/models/llama-2-70b.yaml" "$work/described/models/llama-3.1-70b.yaml"
+try 3 "$accelctl" plan llama-3.3-70b --profiles "$work/described"
+one_error "remedy: did you mean llama-3.1-70b?"
 # The remedy is the call with one more option, for a shell; what a run refuses is called so.
 try 5 "$accelctl" plan llama-2-70b --platform cuda --device t4 --set placement=single
 has "remedy: accelctl plan llama-2-70b --platform cuda --device t4 --set placement=single --fit"
@@ -936,7 +949,16 @@ try 0 "$accelctl" plan llama-2-7b --platform cuda --device t4 --emit llama-serve
 has "attention.kernel = eager (command line"
 grep -q -- "-fa off" "$work/out" && fail "-fa is both on and off"
 try 0 "$accelctl" plan llama-2-7b --platform cuda --device 2xt4 --set placement=0-9=cuda:0,10-31=cuda:1 --emit vllm
-has "VLLM_PP_LAYER_PARTITION"
+has "export VLLM_PP_LAYER_PARTITION=10,22"
+has "    --pipeline-parallel-size 2"
+has "#   In one host vllm is mostly called with --tensor-parallel-size 2 instead"
+sh -n "$work/out" || fail "VLLM_PP_LAYER_PARTITION: the shell does not read it"
+try 0 "$accelctl" plan llama-2-7b --platform cuda --device 4xa100 --emit vllm
+grep -q -- "parallel-size\|PARTITION" "$work/out" && fail "stages of a model that is planned on one device"
+try 0 "$accelctl" plan llama-2-7b --platform cuda --device 2xt4 --set placement=0-9=cpu:cpu0,10-19=cuda:0,20-31=cuda:1 --emit vllm
+has "#   not translated: layers on the processors"
+try 4 "$accelctl" plan llama-2-7b --platform cuda --device 2xt4 --set tensor.parallel=2 --emit vllm
+one_error "tensor.parallel=2 is not honored yet"
 # What the program cannot read is refused.
 try 3 "$accelctl" plan "$models/hf" --emit llama-server
 one_error "llama-server reads GGUF, and $models/hf is safetensors"
@@ -1290,6 +1312,12 @@ grep -qF "environment ACCEL_CONTXT: unknown variable without effect; did you mea
 # A run says it once, on the error output, quiet or not; a variable for what is an option names the option.
 for call in "run $q8 -n 1 --prompt a" "run $q8 -n 1 --prompt a -q" "chat $q8 --chat-template chatml -n 1" "bench $q8 -p 8 -n 4 -r 1" \
     "eval $q8 --against $f32 --text $src/README.md -n 64 -c 32"; do
+    # shellcheck disable=SC2086
+    ACCEL_CONTXT=64tok "$accelctl" $call >"$work/out" 2>"$work/err" </dev/null
+    is "$(grep -cF "warn: environment ACCEL_CONTXT: unknown variable without effect; did you mean ACCEL_CONTEXT?" "$work/err")" 1 \
+        "warnings of a misspelt setting by $call: $(cat "$work/err")"
+done
+for call in "bench operators --operator add -r 1" "profile show cpu" "matrix --table D1"; do
     # shellcheck disable=SC2086
     ACCEL_CONTXT=64tok "$accelctl" $call >"$work/out" 2>"$work/err" </dev/null
     is "$(grep -cF "warn: environment ACCEL_CONTXT: unknown variable without effect; did you mean ACCEL_CONTEXT?" "$work/err")" 1 \

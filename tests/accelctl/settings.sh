@@ -89,9 +89,9 @@ while IFS=$separator read -r $columns; do
     XDG_CACHE_HOME=$work/runs "$accelctl" run "$q8" -n 1 -q -p x --set "$name=$value" >"$work/out" 2>"$work/err" </dev/null
     status=$?
     case "$words " in
-    "honored by runs "*) ! grep -q "(later:\|drivers that know it" "$work/err" ;;
+    "honored by runs "*) ! grep -q "(later:\|has no such option" "$work/err" ;;
     *"honored by the driver"*" cpu "*) [ $status = 0 ] ;;
-    "honored by the driver"*) [ $status = 4 ] && grep -q "is for drivers that know it" "$work/err" ;;
+    "honored by the driver"*) [ $status = 4 ] && grep -q "has no such option" "$work/err" ;;
     "later: "*) [ $status = 4 ] && grep -qF "(${words% })" "$work/err" ;;
     *) false ;;
     esac || { cat "$work/err"; fail "$name=$value: status $status, and the table says '$words'"; }

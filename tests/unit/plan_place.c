@@ -425,7 +425,7 @@ static void test_options(void **state)
         assert_int_equal(create(b, NULL, rows[i].overrides, rows[i].count), ACCEL_OK);
         assert_int_equal(place(b, 16), ACCEL_OK);
         assert_int_equal(accel_plan_runnable(b->plan, &b->error), rows[i].options ? ACCEL_OK : ACCEL_E_UNSUPPORTED);
-        snprintf(words, sizeof(words), "%s=%s is for drivers that know it, and the driver scripted does not",
+        snprintf(words, sizeof(words), "%s=%s is not honored: the driver scripted has no such option",
                  rows[i].overrides[0].key, rows[i].overrides[0].value);
         if (rows[i].options)
             assert_string_equal(b->script.options, rows[i].options);

@@ -2,6 +2,7 @@
 /* What a probe's child says, the child itself, and what is taken in from a driver. */
 #include "config.h"
 
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -10,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -241,6 +244,40 @@ static void a_deadline_holds(void **state)
     free(end);
 }
 
+/* A deadline does not count the time in which other programs have the child's only processor. */
+static void a_deadline_counts_no_time_without_a_processor(void **state)
+{
+    enum { OTHERS = 3, DEADLINE_MS = 200 };
+    struct accel_child_end *end;
+    cpu_set_t before, one;
+    pid_t others[OTHERS];
+    int32_t first = 0;
+    (void)state;
+    if (access("/proc/self/schedstat", R_OK) != 0)
+        skip();
+    assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+    while (!CPU_ISSET(first, &before))
+        first++;
+    CPU_ZERO(&one);
+    CPU_SET(first, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+    for (int i = 0; i < OTHERS; i++) {
+        others[i] = fork();
+        if (others[i] == 0)
+            for (;;)
+                ;
+    }
+    end = run_shell("while :; do :; done", "", DEADLINE_MS);
+    for (int i = 0; i < OTHERS; i++) {
+        kill(others[i], SIGKILL);
+        waitpid(others[i], NULL, 0);
+    }
+    assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
+    assert_true(end->timed_out);
+    assert_true(end->nanoseconds >= 2 * DEADLINE_MS * UINT64_C(1000000));
+    free(end);
+}
+
 static void a_program_that_is_not_there_is_an_error(void **state)
 {
     char *arguments[] = {(char *)"/nowhere/x", NULL};
@@ -359,11 +396,17 @@ static void the_oldest_result_goes_first(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_answer_comes_back),   cmocka_unit_test(a_malformed_answer_is_refused),
-        cmocka_unit_test(hardware_crosses_whole), cmocka_unit_test(a_list_of_devices_crosses_whole),
-        cmocka_unit_test(a_child_is_heard),       cmocka_unit_test(what_a_child_says_is_bounded),
-        cmocka_unit_test(a_deadline_holds),       cmocka_unit_test(a_program_that_is_not_there_is_an_error),
-        cmocka_unit_test(drivers_are_checked),    cmocka_unit_test(the_oldest_result_goes_first),
+        cmocka_unit_test(an_answer_comes_back),
+        cmocka_unit_test(a_malformed_answer_is_refused),
+        cmocka_unit_test(hardware_crosses_whole),
+        cmocka_unit_test(a_list_of_devices_crosses_whole),
+        cmocka_unit_test(a_child_is_heard),
+        cmocka_unit_test(what_a_child_says_is_bounded),
+        cmocka_unit_test(a_deadline_holds),
+        cmocka_unit_test(a_program_that_is_not_there_is_an_error),
+        cmocka_unit_test(a_deadline_counts_no_time_without_a_processor),
+        cmocka_unit_test(drivers_are_checked),
+        cmocka_unit_test(the_oldest_result_goes_first),
     };
     return cmocka_run_group_tests_name("plugin_ipc", tests, NULL, NULL);
 }

@@ -285,10 +285,17 @@ void print_start_notes(const struct accel_plan *plan, const char *key)
     }
 }
 
+void print_variable_notes(const struct accel_plan *plan)
+{
+    static bool are_printed;
+
+    if (!are_printed)
+        print_start_notes(plan, "environment");
+    are_printed = true;
+}
+
 int open_model(const struct common *common, const struct wish *wish, struct opened *opened)
 {
-    /* A benchmark opens its model many times. */
-    static bool variables_are_named;
     struct accel_error error = {0};
     int code;
 
@@ -306,9 +313,7 @@ int open_model(const struct common *common, const struct wish *wish, struct open
         opened->quiet = wish->quiet;
         if (!wish->quiet)
             print_start_notes(accel_model_plan_plan(opened->made), "device");
-        if (!variables_are_named)
-            print_start_notes(accel_model_plan_plan(opened->made), "environment");
-        variables_are_named = true;
+        print_variable_notes(accel_model_plan_plan(opened->made));
     }
     if (wish->runs)
         code = refuse_reports(common, wish, accel_model_plan_plan(opened->made));

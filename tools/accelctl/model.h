@@ -55,6 +55,9 @@ void close_model(struct opened *opened);
  * variables without effect. A plan that is printed has them among its notes. */
 void print_start_notes(const struct accel_plan *plan, const char *key);
 
+/* Prints the notes on variables without effect, once in a command, which may make many plans. */
+void print_variable_notes(const struct accel_plan *plan);
+
 /* Loads the session. If the plan exceeds its budget, the remedy is the call of accelctl plan that finds what fits, or
  * `smaller` of the wish. */
 int32_t load_session(const struct opened *opened, struct accel_error *error);

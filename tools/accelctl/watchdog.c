@@ -4,6 +4,7 @@
 #include "tools/accelctl/watchdog.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -174,9 +175,10 @@ static bool is_short(const char *slot)
     return slot != NULL && strncmp(slot, "free of ", 8) == 0;
 }
 
-static void end_hanging(const char *what, int status)
+/* Ends the command within a call; `code` is what ended it: the limit, or an interrupt before. */
+static void end_hanging(const char *what, const char *code, int status)
 {
-    struct crash_report report = {.code = "ACCEL_E_TIMEOUT", .status = status};
+    struct crash_report report = {.code = code, .status = status};
 
     fflush(output());
     fill_report(&report, what, "a driver hung", NULL);
@@ -184,34 +186,58 @@ static void end_hanging(const char *what, int status)
     crash_report_end(&report);
 }
 
-_Static_assert(LIMIT_SECONDS == 30, "watch_calls prints 30");
+_Static_assert(LIMIT_SECONDS == 30 && INTERRUPT_SECONDS == 5, "watch_calls prints 30 and 5");
+
+/* Returns how long the main thread was ready to run and had no processor, in nanoseconds; 0 if it is not known. */
+static uint64_t time_without_processor(void)
+{
+    FILE *file = fopen("/proc/self/schedstat", "re");
+    uint64_t nanoseconds = 0;
+
+    if (file == NULL)
+        return 0;
+    if (fscanf(file, "%*u %" SCNu64, &nanoseconds) != 1)
+        nanoseconds = 0;
+    fclose(file);
+    return nanoseconds;
+}
 
 static void *watch_calls(void *data)
 {
     const struct timespec second = {.tv_sec = 1};
     uint32_t number = 0, seconds = 0;
+    uint64_t waited_before = 0;
     int signal_before = 0;
 
     (void)data;
     for (;;) {
         const char *driver, *slot;
+        uint64_t waited;
         uint32_t now;
 
-        /* Does not count the time during which the process was stopped. */
+        /* Counts neither the time during which the process was stopped, nor seconds in most of which other programs
+         * had the processors. */
         nanosleep(&second, NULL);
+        waited = time_without_processor();
         now = atomic_load(&call_number);
         driver = atomic_load(&calling_driver);
         slot = atomic_load(&calling_slot);
-        seconds = driver != NULL && now == number && interrupted == signal_before ? seconds + 1 : 0;
+        if (driver == NULL || now != number || interrupted != signal_before)
+            seconds = 0;
+        else if (waited - waited_before < 500000000u)
+            seconds++;
+        waited_before = waited;
         number = now;
         signal_before = interrupted;
         if (seconds == NOTE_SECONDS && is_short(slot))
             fprintf(error_output(), "accelctl: waiting for driver %s in %s, for %d seconds so far\n", driver, slot,
                     (int)NOTE_SECONDS);
         if (seconds >= INTERRUPT_SECONDS && interrupted != 0)
-            end_hanging("it does not end, and the command does without it", 128 + interrupted);
+            end_hanging("interrupted, it does not end within 5 seconds, and the command ends without it",
+                        "ACCEL_E_CANCELLED", 128 + interrupted);
         if (seconds >= LIMIT_SECONDS && is_short(slot))
-            end_hanging("it has not come back for 30 seconds, and the command ends without it", EXIT_FAILED);
+            end_hanging("it has not come back for 30 seconds, and the command ends without it", "ACCEL_E_TIMEOUT",
+                        EXIT_FAILED);
     }
     return NULL;
 }

@@ -199,8 +199,10 @@ static int open_device(struct bench *bench, struct accel_context *context, struc
     if (code < 0 && (accel_plan_create(context, &request.plan, &plan, &bench->error) != ACCEL_OK ||
                      accel_plan_open_device(plan, out_device, &bench->error) != ACCEL_OK))
         code = report_session_error(common->json, &bench->error);
-    if (code < 0)
+    if (code < 0) {
+        print_variable_notes(plan);
         apply_activations(plan, list);
+    }
     if (code < 0 && !bench->machine.measured) {
         bench_machine_threads(&bench->machine, plan);
         bench_facts_plan(bench, plan);
@@ -220,8 +222,10 @@ static int explain_list(struct bench *bench, struct accel_context *context, stru
 
     if (code < 0 && accel_plan_create(context, &request.plan, &plan, &bench->error) != ACCEL_OK)
         code = report_session_error(bench->chosen->common.json, &bench->error);
-    if (code < 0)
+    if (code < 0) {
+        print_variable_notes(plan);
         apply_activations(plan, list);
+    }
     accel_plan_free(plan);
     bench->explained = json_array();
     if (code < 0 && !bench->chosen->common.json)

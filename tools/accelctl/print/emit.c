@@ -68,8 +68,7 @@ static const struct flag_row vllm_rows[] = {
     {"cpu.threads", "", NULL, "set by the variable VLLM_CPU_OMP_THREADS_BIND of its CPU build"},
     {"cpu.pin", "", NULL, "set by the variable VLLM_CPU_OMP_THREADS_BIND of its CPU build"},
     {"memory.budget", "", "auto=", "it knows shares of a device only: --gpu-memory-utilization"},
-    {"placement", "",
-     "single= auto= balanced=", "layers by hand are set by the variable VLLM_PP_LAYER_PARTITION, as 10,22"},
+    {"placement", "", NULL, NULL},
     {"gpu.layers", "", "auto= all=", "it moves bytes and not layers off the device: --cpu-offload-gb"},
     {"offload.layers", "", "0=", "it moves bytes and not layers off the device: --cpu-offload-gb"},
     {"fallback.device", "", NULL, NULL},
@@ -324,8 +323,8 @@ int emit_call(const struct opened *opened, const char *name)
     if (program->is_gguf) {
         emit_processors(plan, flags);
         emit_llama_layers(opened, flags);
-    } else if (count_devices(plan) > 1) {
-        emit_flag(flags, "layers on several devices", "--pipeline-parallel-size %u", count_devices(plan));
+    } else {
+        emit_vllm_stages(opened, flags);
     }
     if (!accel_model_description_is_file(model))
         print("# The model is not here: put the path of its file in the place of %s.\n", path);

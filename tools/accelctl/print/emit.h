@@ -20,4 +20,7 @@ void emit_flag(FILE *flags, const char *origin, const char *format, ...) ACCEL_P
 /* Writes where layers lie as flags of llama-server. */
 void emit_llama_layers(const struct opened *opened, FILE *flags);
 
+/* Writes layers on several devices as stages of vllm, and what it has instead of them. */
+void emit_vllm_stages(const struct opened *opened, FILE *flags);
+
 #endif

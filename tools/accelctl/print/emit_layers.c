@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes where layers lie as flags of llama-server: -ngl counts the last layers and the output on GPUs, -ts divides
- * them among several, and -ot moves the weights of others to the processors. */
+/* Writes where layers lie as flags. Of llama-server: -ngl counts the last layers and the output on GPUs, -ts divides
+ * them among several, and -ot moves the weights of others to the processors. Of vllm: stages of a pipeline. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -21,6 +21,7 @@ struct places {
     uint64_t gpu[GPUS_MOST]; /* on each GPU, with the output and with layers that -ot moves away behind them */
     const char *names[GPUS_MOST];
     uint32_t gpus;
+    uint32_t output;     /* index of the GPU with the output, unless is_output_here */
     char others[FLAG];   /* "28|29|30": layers on processors behind one on a GPU; empty: none */
     bool is_output_here; /* the output lies on processors */
     bool is_cut;         /* there are more GPUs or layers than this has place for */
@@ -96,7 +97,7 @@ static void read_places(const struct opened *opened, struct places *places)
         } else if (i + 1 == rows && i > 0) {
             places->is_output_here = is_host;
             if (!is_host)
-                places->gpu[find_gpu(places, row->device)]++;
+                places->gpu[places->output = find_gpu(places, row->device)]++;
         }
     }
 }
@@ -168,4 +169,26 @@ void emit_llama_layers(const struct opened *opened, FILE *flags)
     else
         snprintf(origin, sizeof(origin), "device %.150s", device == NULL ? accel_plan_platform(plan) : device->name);
     emit_flag(flags, origin, "-ngl %" PRIu64, on_processors && !lacks_gpu ? 0 : gpu_layers(plan, layers));
+}
+
+void emit_vllm_stages(const struct opened *opened, FILE *flags)
+{
+    struct places places = {0};
+    char parts[FLAG] = "";
+
+    read_places(opened, &places);
+    if (places.gpus > 0 && (places.first != 0 || places.others[0] != '\0'))
+        print("#   not translated: layers on the processors; it moves bytes and not layers there: --cpu-offload-gb\n");
+    if (places.gpus < 2)
+        return;
+    for (uint32_t gpu = 0; gpu < places.gpus; gpu++)
+        snprintf(parts + strlen(parts), sizeof(parts) - strlen(parts), "%s%" PRIu64, gpu == 0 ? "" : ",",
+                 places.gpu[gpu] - (!places.is_output_here && gpu == places.output));
+    emit_flag(flags, "whole layers on each device, as planned", "--pipeline-parallel-size %u", places.gpus);
+    print("#   %-24s %s\n", "VLLM_PP_LAYER_PARTITION", "layers of each device; vllm divides them evenly without it");
+    print(
+        "#   In one host vllm is mostly called with --tensor-parallel-size %u instead, which splits every layer over\n"
+        "#   the devices; accelctl plans no such split (tensor.parallel), and its memory and speed are not those.\n",
+        places.gpus);
+    print("export VLLM_PP_LAYER_PARTITION=%s\n", parts);
 }

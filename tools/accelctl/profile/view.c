@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "tools/accelctl/habits.h"
+#include "tools/accelctl/model.h"
 #include "tools/accelctl/profile/rule.h"
 #include "tools/accelctl/words.h"
 
@@ -265,8 +266,10 @@ static int plan(struct accel_context *context, struct accel_named_value *setting
     request.model_count = fact_count;
     request.platform = s->platform == NULL ? NULL : s->platform->name;
     request.device = s->device == NULL ? here : s->device->name;
-    if (accel_plan_create(context, &request, &view->plan, &error) == ACCEL_OK)
+    if (accel_plan_create(context, &request, &view->plan, &error) == ACCEL_OK) {
+        print_variable_notes(view->plan);
         return -1;
+    }
     if (error.code == ACCEL_E_NOT_FOUND && s->platform != NULL && s->device != NULL)
         return refuse_platform(context, &request, json, &error, view);
     return report_session_error(json, &error);

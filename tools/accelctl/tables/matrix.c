@@ -12,6 +12,7 @@
 #include <accel/model/describe.h>
 
 #include "tools/accelctl/errors.h"
+#include "tools/accelctl/model.h"
 #include "tools/accelctl/print/where.h"
 #include "tools/accelctl/setting_words.h"
 
@@ -205,6 +206,8 @@ static void judge(const struct matrix *matrix, struct matrix_cell *cell, struct 
         request.override_count = cell_settings(cell, copy, sizeof(copy), overrides);
     request.model = accel_model_description_facts(*description, &request.model_count);
     code = accel_plan_create(context, &request, &plan, &error);
+    if (code == ACCEL_OK)
+        print_variable_notes(plan);
     if (code == ACCEL_OK)
         code = accel_plan_sketch(plan, accel_model_description_sketch(*description), &error);
     if (code == ACCEL_OK)
