@@ -64,6 +64,7 @@ dist_profilesmodels_DATA = \
 	%D%/models/mpt-7b.yaml \
 	%D%/models/olmo-2-1b.yaml \
 	%D%/models/olmo-2-7b.yaml \
+	%D%/models/olmoe-1b-7b.yaml \
 	%D%/models/opt-125m.yaml \
 	%D%/models/phi-2.yaml \
 	%D%/models/phi-3-mini.yaml \

@@ -9,6 +9,10 @@
 #include "model/family/families.def"
 #undef FAMILY
 
+/* Biases of queries, keys and values, and of the output projection, for the form of a family. */
+#define QKV_BIASES(presence) .q_bias = (presence), .k_bias = (presence), .v_bias = (presence)
+#define ATTENTION_BIASES(presence) QKV_BIASES(presence), .o_bias = (presence)
+
 /* Experts that are named as qwen2_moe has them. */
 extern const struct decoder_stack expert_stacks[];
 

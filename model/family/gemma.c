@@ -6,9 +6,7 @@
 #include "model/family/decoder_config_reader.h"
 #include "model/family/families.h"
 
-#define GEMMA                                                                                                          \
-    .unit_offset = true, .embedding_root = true, .output = FORM_ABSENT, .q_bias = FORM_IF_STORED,                      \
-    .k_bias = FORM_IF_STORED, .v_bias = FORM_IF_STORED, .o_bias = FORM_IF_STORED
+#define GEMMA .unit_offset = true, .embedding_root = true, .output = FORM_ABSENT, ATTENTION_BIASES(FORM_IF_STORED)
 
 #define GEMMA_KEYS                                                                                                     \
     REAL("rms_norm_eps", 1e-6), INTEGER("head_dim", 256), FLAG("attention_bias", 0),                                   \

@@ -10,8 +10,8 @@ static const char *const glm_names[DECODER_PARTS] = {
 };
 
 #define GLM                                                                                                            \
-    .ffn = FORM_FUSED_GATE, .q_bias = FORM_IF_STORED, .k_bias = FORM_IF_STORED, .v_bias = FORM_IF_STORED,              \
-    .output = FORM_IF_STORED, .neighbours = true, .rotary_share = 0.5
+    .ffn = FORM_FUSED_GATE, QKV_BIASES(FORM_IF_STORED), .output = FORM_IF_STORED, .neighbours = true,                  \
+    .rotary_share = 0.5
 
 static const struct family_key keys[] = {
     USUAL_KEYS(1.5625e-7, 131072, 10000, 0), INTEGER("num_key_value_heads", 2), INTEGER("head_dim", 128),

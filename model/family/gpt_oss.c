@@ -62,10 +62,7 @@ const struct model_family family_gpt_oss = {
         "{\"rope_type\": \"yarn\", \"factor\": 32.0, \"beta_fast\": 32.0, \"beta_slow\": 1.0, \"truncate\": false, "
         "\"original_max_position_embeddings\": 4096}",
     .form = {.windows = FORM_WINDOW_PATTERN,
-             .q_bias = FORM_PRESENT,
-             .k_bias = FORM_PRESENT,
-             .v_bias = FORM_PRESENT,
-             .o_bias = FORM_PRESENT,
+             ATTENTION_BIASES(FORM_PRESENT),
              .output = FORM_IF_STORED,
              .sink = true,
              .full_every = 2,

@@ -37,11 +37,6 @@ const struct model_family family_granite = {
     .gguf_pairing = ACCEL_PAIR_NEIGHBOURS,
     .keys = KEY_EMBEDDING_SCALE | KEY_RESIDUAL_SCALE | KEY_ATTENTION_SCALE | KEY_LOGIT_DIVISOR,
     .json_keys = granite_keys,
-    .form = {.q_bias = FORM_IF_STORED,
-             .k_bias = FORM_IF_STORED,
-             .v_bias = FORM_IF_STORED,
-             .o_bias = FORM_IF_STORED,
-             .ffn_bias = FORM_IF_STORED,
-             .output = FORM_IF_STORED},
+    .form = {ATTENTION_BIASES(FORM_IF_STORED), .ffn_bias = FORM_IF_STORED, .output = FORM_IF_STORED},
     .adapt = adapt,
 };

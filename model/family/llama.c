@@ -4,9 +4,7 @@
 
 #include "model/family/families.h"
 
-#define LLAMA                                                                                                          \
-    .q_bias = FORM_IF_STORED, .k_bias = FORM_IF_STORED, .v_bias = FORM_IF_STORED, .o_bias = FORM_IF_STORED,            \
-    .ffn_bias = FORM_IF_STORED, .output = FORM_IF_STORED
+#define LLAMA ATTENTION_BIASES(FORM_IF_STORED), .ffn_bias = FORM_IF_STORED, .output = FORM_IF_STORED
 
 static const struct family_key llama_keys[] = {
     USUAL_KEYS(1e-6, 2048, 10000, 0),
@@ -52,11 +50,7 @@ const struct model_family family_qwen2 = {
     .activation = "silu",
     .gguf_pairing = ACCEL_PAIR_HALVES,
     .json_keys = qwen2_keys,
-    .form = {.windows = FORM_WINDOW_FROM,
-             .q_bias = FORM_PRESENT,
-             .k_bias = FORM_PRESENT,
-             .v_bias = FORM_PRESENT,
-             .output = FORM_IF_STORED},
+    .form = {.windows = FORM_WINDOW_FROM, QKV_BIASES(FORM_PRESENT), .output = FORM_IF_STORED},
 };
 
 static const struct family_key qwen3_keys[] = {

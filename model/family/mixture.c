@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mixtral, qwen2-moe and qwen3-moe: llama and its relatives with experts. */
+/* mixtral, qwen2-moe, qwen3-moe and olmoe: llama and its relatives with experts. */
 #include <accel/ops.h>
 
 #include "model/family/decoder_config_reader.h"
@@ -93,9 +93,7 @@ const struct model_family family_qwen2_moe = {
     .stacks = expert_stacks,
     .json_keys = qwen2_moe_keys,
     .form = {.windows = FORM_WINDOW_EVEN_BELOW,
-             .q_bias = FORM_IF_STORED,
-             .k_bias = FORM_IF_STORED,
-             .v_bias = FORM_IF_STORED,
+             QKV_BIASES(FORM_IF_STORED),
              .output = FORM_IF_STORED,
              .shared_factor = true},
     .adapt = adapt_qwen2_moe,
@@ -128,11 +126,26 @@ const struct model_family family_qwen3_moe = {
     .form = {.windows = FORM_WINDOW_ALL,
              .qk_norm = FORM_QK_HEAD,
              .qk_norm_presence = FORM_PRESENT,
-             .q_bias = FORM_IF_STORED,
-             .k_bias = FORM_IF_STORED,
-             .v_bias = FORM_IF_STORED,
-             .o_bias = FORM_IF_STORED,
+             ATTENTION_BIASES(FORM_IF_STORED),
              .output = FORM_IF_STORED,
              .expert_normalize = true},
     .adapt = adapt_qwen3_moe,
+};
+
+static const struct family_key olmoe_keys[] = {
+    USUAL_KEYS(1e-5, 4096, 10000, 0), INTEGER("num_experts", 64), INTEGER("num_experts_per_tok", 8),
+    FLAG("norm_topk_prob", 0),        FLAG("attention_bias", 0),  END_OF_KEYS,
+};
+
+const struct model_family family_olmoe = {
+    .architecture = "olmoe",
+    .activation = "silu",
+    .gguf_pairing = ACCEL_PAIR_HALVES,
+    .keys = KEY_EXPERTS,
+    .stacks = expert_stacks,
+    .json_keys = olmoe_keys,
+    .form = {.qk_norm = FORM_QK_WHOLE,
+             .qk_norm_presence = FORM_PRESENT,
+             ATTENTION_BIASES(FORM_IF_STORED),
+             .output = FORM_IF_STORED},
 };

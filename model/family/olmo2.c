@@ -15,8 +15,7 @@ static const char *const names[DECODER_PARTS] = {
 
 #define OLMO                                                                                                           \
     .norm_place = FORM_NORM_AFTER, .qk_norm = FORM_QK_WHOLE, .qk_norm_presence = FORM_PRESENT,                         \
-    .q_bias = FORM_IF_STORED, .k_bias = FORM_IF_STORED, .v_bias = FORM_IF_STORED, .o_bias = FORM_IF_STORED,            \
-    .output = FORM_IF_STORED, .full_every = 4, .gguf_sliding_plain = true
+    ATTENTION_BIASES(FORM_IF_STORED), .output = FORM_IF_STORED, .full_every = 4, .gguf_sliding_plain = true
 
 static const struct family_key olmo2_keys[] = {OLMO_KEYS, ROTARY(10000), END_OF_KEYS};
 

@@ -35,10 +35,7 @@ const struct model_family family_starcoder2 = {
              .norm = FORM_LAYER_NORM,
              .norm_bias = FORM_PRESENT,
              .ffn = FORM_PLAIN,
-             .q_bias = FORM_IF_STORED,
-             .k_bias = FORM_IF_STORED,
-             .v_bias = FORM_IF_STORED,
-             .o_bias = FORM_IF_STORED,
+             ATTENTION_BIASES(FORM_IF_STORED),
              .ffn_bias = FORM_IF_STORED,
              .output = FORM_IF_STORED},
 };

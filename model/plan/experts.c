@@ -14,7 +14,6 @@
 
 /* A limit that all experts are below, and the longest number: the records of a plan have its digits. */
 #define NO_LIMIT ((uint64_t)INT64_MAX)
-#define STEP UINT64_C(4096)
 #define RESERVE_SHARE 16
 #define PAGES_SHARE 64
 
@@ -128,8 +127,11 @@ static int32_t choose_limit(struct accel_model_plan *plan, struct accel_error *e
     if (fit.budget < others + experts.least)
         return undo_limit(plan, others + experts.least, error);
     reserve = reserve_of(fit.budget);
-    limit = (fit.budget - others) / STEP * STEP;
+    limit = fit.budget - others;
     limit = limit < experts.least + reserve ? experts.least : limit - reserve;
+    /* Whole experts: the driver evicts no part of one, and the same budget gives the same limit again. */
+    limit -= limit % (experts.bytes / ((uint64_t)experts.layers * experts.experts));
+    limit = limit < experts.least ? experts.least : limit;
     code = try_limit(plan, limit < experts.bytes ? limit : experts.bytes, error);
     return code == ACCEL_OK && plan->session != NULL ? note_limit(plan, &experts, reserve, error) : code;
 }

@@ -2,6 +2,7 @@
 #include "model/session/experts.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,10 +141,34 @@ void stage_measure_experts(const struct pipeline_stage *stage, struct session_ex
     read_estimate(stage, out_experts);
 }
 
+/* Returns how many copies pass from layer to layer: the experts that a layer reads replace those that the layer before
+ * it read, which were used least. j copies pass as soon as a layer misses j of the experts that it uses, and one less
+ * as soon as one of j experts that lost their copies is read again, and keeps its copy. Both are equally frequent. */
+static double passing_copies(const struct session_experts *experts, double count, double held)
+{
+    const double missing = 1 - held / count, used = experts->used;
+    double exact = pow(1 - missing, used), fewer = 0, passing = 0;
+
+    for (double j = 1; j <= used; j++) {
+        fewer += exact; /* the chance that a layer misses fewer than j experts */
+        exact *= missing / (1 - missing) * (used - j + 1) / j;
+        passing += (1 - fewer) / (1 - fewer + used * j / count);
+    }
+    return passing;
+}
+
 uint64_t session_expert_reads(const struct session_experts *experts, uint64_t limit)
 {
-    return limit >= experts->bytes ? 0
-                                   : (uint64_t)((double)experts->token * (1 - (double)limit / (double)experts->bytes));
+    const uint64_t count = (uint64_t)experts->layers * experts->experts;
+    double held;
+
+    if (limit >= experts->bytes)
+        return 0;
+    if (limit <= experts->least)
+        return experts->token;
+    held = floor((double)limit / (double)experts->bytes * (double)count);
+    held -= passing_copies(experts, (double)count, held);
+    return (uint64_t)((double)experts->token * (1 - held / (double)count));
 }
 
 /* ---- checks ---- */

@@ -153,6 +153,19 @@ number()
     echo "$found"
 }
 
+# The fixtures of families of decoders.
+family_fixtures()
+{
+    sed -n 's/^FIXTURE("\(.*\)")$/\1/p' "$src/tests/unit/family_fixtures.def"
+}
+
+# place FIXTURE: sets $folder to its folder, in the tree or in ACCEL_SHARED_FIXTURES.
+place()
+{
+    folder=$src/tests/fixtures/$1
+    [ -d "$folder" ] || folder=${ACCEL_SHARED_FIXTURES:-/nowhere}/$1
+}
+
 # The names of all commands.
 commands()
 {

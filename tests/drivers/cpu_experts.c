@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* [TEST]: which experts the cpu driver has copies of: uses, eviction, the limit, and the bytes of the copies. */
+/* [TEST]: which experts the cpu driver has copies of: uses, eviction, the limit, the bytes of the copies, and the bytes
+ * that are read beside those of a plan. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "model/session/experts.h"
 #include "plugins/cpu/experts.h"
 #include "tests/drivers/stub.h"
 
@@ -300,12 +302,101 @@ static void a_matrix_in_parts(void **state)
     tear_down(&f);
 }
 
+/* ---- a router that likes all experts ---- */
+
+enum { MOST_LAYERS = 24, MOST_EXPERTS = 64, ROW = 64, TOKENS = 3000 };
+
+/* Draws which of the experts a token is routed to, as sums of rows. */
+static void draw(uint32_t experts, uint32_t used, uint32_t *state, uint32_t first[MOST_EXPERTS + 1])
+{
+    bool chosen[MOST_EXPERTS] = {false};
+
+    for (uint32_t left = used; left > 0;) {
+        uint32_t e;
+
+        *state = *state * 1664525u + 1013904223u;
+        e = (uint32_t)((uint64_t)*state * experts >> 32);
+        left -= !chosen[e];
+        chosen[e] = true;
+    }
+    for (uint32_t e = 0; e < experts; e++)
+        first[e + 1] = first[e] + chosen[e];
+}
+
+/* Returns the bytes that a token reads on average, with copies of `held` experts, when the first tokens have passed. */
+static double measure_reads(const struct session_experts *experts, uint64_t limit)
+{
+    static struct sdk_tensor w[MOST_LAYERS], ids[MOST_LAYERS];
+    static char weights[MOST_LAYERS][MOST_EXPERTS][ROW];
+    struct cpu_expert_matrix *matrices[MOST_LAYERS];
+    struct cpu_experts *residency;
+    struct stub stub;
+    uint64_t begin = 0, read;
+    uint32_t state = 1;
+
+    stub_init(&stub);
+    residency = cpu_experts_create(&stub.host, limit);
+    assert_non_null(residency);
+    for (uint32_t l = 0; l < experts->layers; l++) {
+        w[l] = (struct sdk_tensor){.planes = {weights[l]},
+                                   .dims = {experts->experts, ROW / 4},
+                                   .rows = experts->experts,
+                                   .width = ROW / 4,
+                                   .type = ACCEL_F32,
+                                   .rank = 2};
+        matrices[l] = cpu_experts_add(residency, &w[l], experts->experts, &ids[l]);
+        assert_non_null(matrices[l]);
+    }
+    for (uint32_t t = 0; t < TOKENS; t++)
+        for (uint32_t l = 0; l < experts->layers; l++) {
+            uint32_t first[MOST_EXPERTS + 1] = {0};
+
+            draw(experts->experts, experts->used, &state, first);
+            begin = t == TOKENS / 4 && l == 0 ? cpu_experts_state_of(residency).read : begin;
+            cpu_experts_acquire(residency, matrices[l], first, 0);
+            cpu_experts_read(residency);
+            cpu_experts_release(residency);
+        }
+    read = cpu_experts_state_of(residency).read - begin;
+    cpu_experts_free(residency);
+    return (double)read / (TOKENS - TOKENS / 4);
+}
+
+/* The bytes that a plan states are those that the driver reads, whatever part of the experts has copies. */
+static void reads_are_as_planned(void **state)
+{
+    static const struct {
+        uint32_t layers, experts, used, held;
+    } rows[] = {{24, 8, 2, 2},   {24, 8, 2, 20},  {24, 8, 2, 50},   {24, 8, 2, 81},  {24, 8, 2, 120},
+                {24, 8, 2, 160}, {24, 8, 2, 180}, {6, 4, 1, 12},    {8, 64, 8, 16},  {8, 64, 8, 256},
+                {8, 64, 8, 400}, {4, 8, 2, 16},   {16, 64, 8, 500}, {16, 64, 8, 900}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const uint64_t copy = 2 * 4096, used = rows[i].used, held = rows[i].held * copy;
+        const struct session_experts experts = {.bytes = copy * rows[i].layers * rows[i].experts,
+                                                .least = copy * used,
+                                                .token = copy * used * rows[i].layers,
+                                                .layers = rows[i].layers,
+                                                .experts = rows[i].experts,
+                                                .used = rows[i].used};
+        const double planned = (double)session_expert_reads(&experts, held), read = measure_reads(&experts, held);
+
+        print_message("%u layers of %u experts, %u used, %u held: planned %.0f, read %.0f, %+.2f %%\n", rows[i].layers,
+                      rows[i].experts, rows[i].used, rows[i].held, planned, read, 100 * (read / planned - 1));
+        assert_true(read < 1.02 * planned && read > 0.98 * planned);
+        /* A limit between two whole experts holds no more of them. */
+        assert_true(rows[i].held == used || session_expert_reads(&experts, held + copy / 2) == (uint64_t)planned);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_least_used_leave),     cmocka_unit_test(a_prompt_in_parts),
         cmocka_unit_test(a_file_that_is_gone),      cmocka_unit_test(memory_is_out),
         cmocka_unit_test(a_matrix_that_is_removed), cmocka_unit_test(a_matrix_in_parts),
+        cmocka_unit_test(reads_are_as_planned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

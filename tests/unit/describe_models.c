@@ -65,6 +65,7 @@ static const struct {
     {"mixtral-8x7b", 46702792704, 131072, "generation", "language=46702792704"},
     {"qwen1.5-moe-a2.7b", 14315784192, 196608, "generation", "language=14315784192"},
     {"qwen3-30b-a3b", 30532122624, 98304, "generation", "language=30532122624"},
+    {"olmoe-1b-7b", 6919161856, 131072, "generation", "language=6919161856"},
     {"gpt-oss-20b", 20914757184, 49152, "generation", "language=20914757184"},
     {"gpt-oss-120b", 116829156672, 73728, "generation", "language=116829156672"},
     {"deepseek-v2-lite", 15706484224, 276480, "generation", "language=15706484224"},
@@ -230,18 +231,16 @@ static void published_types(void **state)
 }
 
 /* Weights that a step of one token reads: all but the experts that are not chosen. Model cards round them: Mixtral
- * has 12.9 billion active weights, Qwen3 30B A3B 3.3, Qwen1.5 MoE A2.7B 2.7. */
+ * has 12.9 billion active weights, Qwen3 30B A3B 3.3, Qwen1.5 MoE A2.7B 2.7, OLMoE 1.3. */
 static void active_weights(void **state)
 {
     static const struct {
         const char *name;
         uint64_t unread; /* layers * 3 * hidden * width of an expert * experts that are not chosen */
     } rows[] = {
-        {"mixtral-8x7b", 32ull * 3 * 4096 * 14336 * 6},
-        {"qwen3-30b-a3b", 48ull * 3 * 2048 * 768 * 120},
-        {"qwen1.5-moe-a2.7b", 24ull * 3 * 2048 * 1408 * 56},
-        {"deepseek-v2-lite", 26ull * 3 * 2048 * 1408 * 58},
-        {"llama-2-7b", 0},
+        {"mixtral-8x7b", 32ull * 3 * 4096 * 14336 * 6},     {"qwen3-30b-a3b", 48ull * 3 * 2048 * 768 * 120},
+        {"olmoe-1b-7b", 16ull * 3 * 2048 * 1024 * 56},      {"qwen1.5-moe-a2.7b", 24ull * 3 * 2048 * 1408 * 56},
+        {"deepseek-v2-lite", 26ull * 3 * 2048 * 1408 * 58}, {"llama-2-7b", 0},
     };
     char profiles[4096];
     struct accel_context *context = open_context(source_path(profiles, "profiles"));
@@ -353,11 +352,12 @@ static void shapes_of_components(void **state)
 static const struct {
     const char *family, *experts, *biases;
 } spellings[] = {
-    {"mixtral", "num_local_experts", NULL}, {"qwen2_moe", "num_experts", "qkv_bias"},
-    {"qwen3_moe", "num_experts", NULL},     {"gpt_oss", "num_local_experts", NULL},
-    {"glm", NULL, "attention_bias"},        {"glm4", NULL, "attention_bias"},
-    {"gpt_neox", NULL, "attention_bias"},   {"starcoder2", NULL, "use_bias"},
-    {"stablelm", NULL, "use_qkv_bias"},     {"deepseek_v2", "n_routed_experts", NULL},
+    {"mixtral", "num_local_experts", NULL},    {"qwen2_moe", "num_experts", "qkv_bias"},
+    {"qwen3_moe", "num_experts", NULL},        {"olmoe", "num_experts", NULL},
+    {"gpt_oss", "num_local_experts", NULL},    {"glm", NULL, "attention_bias"},
+    {"glm4", NULL, "attention_bias"},          {"gpt_neox", NULL, "attention_bias"},
+    {"starcoder2", NULL, "use_bias"},          {"stablelm", NULL, "use_qkv_bias"},
+    {"deepseek_v2", "n_routed_experts", NULL},
 };
 
 static uint64_t number(const struct accel_model_description *d, const char *key)
@@ -488,7 +488,7 @@ static void names_and_configs(void **state)
         accel_model_description_free(config);
         compared++;
     }
-    assert_int_equal(compared, 49);
+    assert_int_equal(compared, 50);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(rmdir(folder), 0);
     assert_int_equal(accel_context_free(context, NULL), ACCEL_OK);

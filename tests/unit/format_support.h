@@ -25,15 +25,17 @@ static inline const char *source_path(char out[4096], const char *name)
     return out;
 }
 
-/* PATH of a file of the shared fixtures; skips the test where there are none. */
+/* PATH of a fixture, in the tree or in the shared folder; skips the test where there is no such folder. */
 static inline const char *shared_path(char out[4096], const char *name)
 {
-    const char *top = getenv("ACCEL_SHARED_FIXTURES");
+    const char *top = getenv("ACCEL_SHARED_FIXTURES"), *tree = getenv("ACCEL_TEST_SRCDIR");
     if (top == NULL) {
         print_message("ACCEL_SHARED_FIXTURES is not set: no %s\n", name);
         skip();
     }
-    snprintf(out, 4096, "%s/%s", top == NULL ? "" : top, name);
+    snprintf(out, 4096, "%s/tests/fixtures/%s", tree == NULL ? "." : tree, name);
+    if (*name == '\0' || access(out, R_OK) != 0)
+        snprintf(out, 4096, "%s/%s", top == NULL ? "" : top, name);
     return out;
 }
 

@@ -5,55 +5,12 @@
  */
 #include "session_support.h"
 
-static const char *const fixtures[] = {"llama-gqa",
-                                       "llama-mha",
-                                       "llama-bias",
-                                       "llama-attention-bias",
-                                       "llama-f16",
-                                       "llama-bf16",
-                                       "llama-sharded",
-                                       "llama-wide",
-                                       "llama-rope-linear",
-                                       "llama-rope-llama3",
-                                       "llama-rope-yarn",
-                                       "mistral-window",
-                                       "qwen2-base",
-                                       "qwen2-tied",
-                                       "qwen3-base",
-                                       "gemma-base",
-                                       "gemma2-base",
-                                       "gemma3-base",
-                                       "phi-base",
-                                       "phi3-base",
-                                       "phi3-longrope",
-                                       "phi4-mini-like",
-                                       "gpt2-base",
-                                       "gpt2-large-ish",
-                                       "gpt-neox-parallel",
-                                       "gpt-neox-sequential",
-                                       "opt-base",
-                                       "opt-350m-like",
-                                       "bloom-base",
-                                       "mpt-base",
-                                       "falcon-new",
-                                       "falcon-mq",
-                                       "falcon-alibi",
-                                       "starcoder2-base",
-                                       "stablelm-base",
-                                       "stablelm-qk",
-                                       "olmo2-base",
-                                       "cohere-base",
-                                       "cohere-qk",
-                                       "granite-base",
-                                       "smollm3-base",
-                                       "glm-base",
-                                       "glm4-base",
-                                       "mixtral-tiny",
-                                       "qwen2-moe-tiny",
-                                       "qwen3-moe-tiny",
-                                       "gpt-oss-tiny",
-                                       "deepseek-v2-tiny",
-                                       "deepseek-v2-lite-like"};
+static const char *const fixtures[] = {
+#define FIXTURE(name) name,
+#include "tests/unit/family_fixtures.def"
+#undef FIXTURE
+    "llama-mha",     "llama-attention-bias", "llama-f16",      "llama-bf16",
+    "llama-sharded", "llama-wide",           "gpt2-large-ish", "phi4-mini-like"};
 /* Beyond the original length the cached keys of these have other frequencies than those of one pass. */
 static const char *const by_length[] = {"phi3-longrope", "phi4-mini-like"};
 /* What a device that is emulated runs, unless ACCEL_TEST_ALL is set: one of each kind of step, or those that
@@ -207,6 +164,11 @@ static void stages_of_case(struct fixture *fixture, struct accel_session *sessio
     for (uint64_t row = 0; row < rows; row++) {
         int32_t *ids = read_ids(fixture, name, row, &rows, &length);
 
+        /* One of llama-rope-dynamic is longer than what the model was trained for. */
+        if (length > accel_session_context(session)) {
+            free(ids);
+            continue;
+        }
         OK(accel_session_truncate(session, 0, &error));
         OK(accel_session_score(session, ids, length, ignore_logits, NULL, &error));
         compare_stages(fixture, session, name, row, 0, length, "one pass");

@@ -266,7 +266,7 @@ tests_unit_session_packed_LDADD = libaccel-model-core.la libaccel-core.la libacc
 EXTRA_tests_unit_session_packed_DEPENDENCIES = plugins/cpu/cpu.la
 
 unit_tests += tests/unit/session_fixtures
-tests_unit_session_fixtures_SOURCES = %D%/session_fixtures.c %D%/session_support.h
+tests_unit_session_fixtures_SOURCES = %D%/session_fixtures.c %D%/session_support.h %D%/family_fixtures.def
 tests_unit_session_fixtures_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_session_fixtures_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
 
