@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "sdk/conform/list.h"
 
@@ -18,6 +19,26 @@ void conform_add(struct conform_list *list, enum conform_needs needs, uint32_t p
     vsnprintf(test->name, sizeof(test->name), name, values);
     va_end(values);
     list->count++;
+}
+
+static const char *case_of(const struct conform_test *test)
+{
+    return test->name + strcspn(test->name, "/");
+}
+
+void conform_order_by_case(struct conform_list *list, uint32_t first)
+{
+    for (uint32_t i = first, end; i < list->count; i = end) {
+        end = i + 1;
+        for (uint32_t j = end; j < list->count; j++) {
+            const struct conform_test test = list->tests[j];
+
+            if (strcmp(case_of(&test), case_of(&list->tests[i])) != 0)
+                continue;
+            memmove(&list->tests[end + 1], &list->tests[end], (j - end) * sizeof(test));
+            list->tests[end++] = test;
+        }
+    }
 }
 
 static const struct conform_operator *const operators[ACCEL_OP_END] = {

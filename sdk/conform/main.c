@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include <fnmatch.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,13 +155,85 @@ static int finish(const struct run_report *report)
     return report->failed != 0 || report->is_cut ? RUN_EXIT_FAILED : status;
 }
 
+/* The tests of a run, which `jobs` threads take one after another. The lock guards all but the constants. */
+struct queue {
+    const struct conform_list *list;
+    const struct known *known;
+    struct run_report *report;
+    struct run_result *results;
+    pthread_mutex_t lock;
+    uint32_t next;  /* test in the list */
+    uint32_t taken; /* results that are being made or complete */
+    uint32_t hung;
+    struct accel_error error; /* a child could not be started */
+};
+
+/* Returns the place for the result of the next test, or NULL at the end. */
+static struct run_result *take(struct queue *queue, const struct conform_test **out_test)
+{
+    struct run_result *result = NULL;
+
+    pthread_mutex_lock(&queue->lock);
+    while (queue->next < queue->list->count && !is_wanted(queue->report->options, &queue->list->tests[queue->next]))
+        queue->next++;
+    if (queue->next < queue->list->count && queue->hung >= HUNG_MOST) {
+        queue->report->is_cut = true;
+    } else if (queue->next < queue->list->count && queue->error.code == ACCEL_OK) {
+        *out_test = &queue->list->tests[queue->next++];
+        result = &queue->results[queue->taken++];
+    }
+    pthread_mutex_unlock(&queue->lock);
+    return result;
+}
+
+static void *run_tests(void *data)
+{
+    struct queue *queue = data;
+    const struct run_options *options = queue->report->options;
+    const struct conform_test *test;
+    struct run_result *result;
+
+    while ((result = take(queue, &test)) != NULL) {
+        struct accel_error error = {0};
+        const bool is_run = run_test(options, test, NULL, result, &error);
+
+        pthread_mutex_lock(&queue->lock);
+        if (is_run) {
+            known_apply(queue->known, result);
+            print_result(options, result);
+            add_up(queue->report, result);
+            queue->hung += result->has_hung;
+        } else {
+            queue->error = error;
+        }
+        pthread_mutex_unlock(&queue->lock);
+    }
+    return NULL;
+}
+
+/* Runs all tests, `jobs` at a time. If no further thread can be started, fewer. */
+static void run_queue(struct queue *queue)
+{
+    pthread_t threads[CONFORM_TESTS];
+    uint32_t started = 0;
+
+    pthread_mutex_init(&queue->lock, NULL);
+    while (started + 1 < queue->report->options->jobs && started < CONFORM_TESTS &&
+           pthread_create(&threads[started], NULL, run_tests, queue) == 0)
+        started++;
+    run_tests(queue);
+    for (uint32_t i = 0; i < started; i++)
+        pthread_join(threads[i], NULL);
+    pthread_mutex_destroy(&queue->lock);
+}
+
 static int run_all(struct run_options *options, const struct conform_list *list, struct run_result *results)
 {
     struct run_report report = {.options = options, .results = results};
     struct accel_error error = {0};
     struct run_facts facts = {0};
     struct known known;
-    uint32_t hung = 0;
+    struct queue queue = {.list = list, .known = &known, .report = &report, .results = results};
     int status;
 
     report.facts = &facts;
@@ -174,23 +247,11 @@ static int run_all(struct run_options *options, const struct conform_list *list,
         return status;
     if (options->device == NULL)
         options->device = facts.device;
-    for (uint32_t i = 0; i < list->count; i++) {
-        struct run_result *result = &results[report.count];
-
-        if (!is_wanted(options, &list->tests[i]))
-            continue;
-        if (!run_test(options, &list->tests[i], NULL, result, &error))
-            return options_complain(error.text, "");
-        known_apply(&known, result);
-        print_result(options, result);
-        add_up(&report, result);
-        hung += result->has_hung;
-        if (hung == HUNG_MOST && i + 1 < list->count) {
-            fprintf(stderr, "accel-conform: %u tests did not end, the others are not run\n", hung);
-            report.is_cut = true;
-            break;
-        }
-    }
+    run_queue(&queue);
+    if (queue.error.code != ACCEL_OK)
+        return options_complain(queue.error.text, "");
+    if (report.is_cut)
+        fprintf(stderr, "accel-conform: %u tests did not end, the others are not run\n", queue.hung);
     return finish(&report);
 }
 

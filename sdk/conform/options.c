@@ -39,6 +39,7 @@ static const struct row rows[] = {
     ROW("cases", NUMBER, cases, "N", "at most N cases of a test: a quick look, or a slow tool that watches"),
     ROW("from", NUMBER, from, "N", "leave the cases of operators before the Nth out"),
     ROW("deadline", NUMBER, deadline, "SECONDS", "of one test (120)"),
+    ROW("jobs", NUMBER, jobs, "N", "tests that run at the same time (1); more on processors than on a GPU"),
     ROW("set", PAIR, set, "NAME=VALUE", "an option of the driver, for tests that run programs; up to four times"),
     ROW("json", FLAG, is_json, "", "print JSON"),
     ROW("certificate", TEXT, certificate, "FILE",
@@ -158,6 +159,7 @@ int options_read(struct run_options *options, int count, char **arguments)
 
     options->rounds = ROUNDS;
     options->deadline = RUN_DEADLINE;
+    options->jobs = 1;
     options->seed = (uint64_t)time(NULL);
     for (size_t i = 0; i < ROWS; i++)
         list[i] =

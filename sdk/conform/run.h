@@ -32,6 +32,7 @@ struct run_options {
     uint32_t cases;    /**< most cases of a test; 0: all */
     uint32_t from;     /**< first case of an operator to run; 0: the first */
     uint32_t deadline; /**< seconds of one test */
+    uint32_t jobs;     /**< tests that run at the same time */
     bool is_json, is_list;
 };
 

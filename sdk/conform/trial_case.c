@@ -227,7 +227,10 @@ void conform_add_operator(struct conform_list *list, uint32_t op)
 
 void conform_add_operators(struct conform_list *list)
 {
+    const uint32_t first = list->count;
+
     for (uint32_t op = 0; op < ACCEL_OP_END; op++)
         if (conform_operator_find(op) != NULL)
             conform_add_operator(list, op);
+    conform_order_by_case(list, first);
 }

@@ -53,6 +53,13 @@ is "$(grep -c 'hello' "$work/out" "$work/err" | awk -F: '{n += $2} END {print n}
 try 0 "$kit" "$faulty" --filter 'a*' --cases 1 --seed 1
 is "$(grep -c '^attention  ' "$work/out")" 1 "rows of the group attention"
 awk 'length($0) > 110 { print; bad = 1 } END { exit bad }' "$work/out" || fail "long lines"
+# Several tests at a time end with the same report.
+for jobs in 1 3; do
+    fault wrong-add 1 'a*' --cases 1 --json --jobs "$jobs"
+    sed '/"seconds": /d' "$work/out" >"$work/report$jobs"
+done
+cmp "$work/report1" "$work/report3" || fail "with --jobs 3 the report is another"
+checks=$((checks + 1))
 # A crash has the name of its slot, also in JSON; what is no driver at all is another status.
 fault crash-enumerate 1 'life/*'
 has "in enumerate: ended by signal"
