@@ -28,18 +28,24 @@ static void split(const char *name, struct words *out_words)
     }
 }
 
-static bool is_one_of(const char *word, const char *const *list)
+/* Returns whether a list, "ONE TWO THREE", has a word. */
+static bool is_one_of(const char *word, const char *list)
 {
-    for (size_t i = 0; list[i] != NULL; i++)
-        if (strcmp(word, list[i]) == 0)
+    const size_t length = strlen(word);
+
+    for (size_t here; *list != 0; list += here + (list[here] != 0)) {
+        here = strcspn(list, " ");
+        if (here == length && strncmp(list, word, length) == 0)
             return true;
+    }
     return false;
 }
 
-static bool has_word(const struct words *words, const char *word)
+/* Returns whether a name has a word of a list. */
+static bool has_word(const struct words *words, const char *list)
 {
     for (uint32_t i = 0; i < words->count; i++)
-        if (strcmp(words->text[i], word) == 0)
+        if (is_one_of(words->text[i], list))
             return true;
     return false;
 }
@@ -62,49 +68,25 @@ enum { BY_ENCODER = PARTS + 1, BY_DECODER };
 /* The first word found here decides. Words of one or two letters count only at the beginning of the name: further in,
  * "v" is a matrix. */
 static const struct {
-    const char *word;
     uint32_t part;
+    const char *words;
 } owners[] = {
-    {"vision_model", PART_VISION},
-    {"vision_tower", PART_VISION},
-    {"visual", PART_VISION},
-    {"visual_projection", PART_VISION},
-    {"backbone", PART_VISION},
-    {"input_projection", PART_VISION},
-    {"v", PART_VISION},
-    {"vit", PART_VISION},
-    {"audio_model", PART_AUDIO},
-    {"audio_tower", PART_AUDIO},
-    {"audio_projection", PART_AUDIO},
-    {"a", PART_AUDIO},
-    {"text_model", PART_TEXT},
-    {"text_projection", PART_TEXT},
-    {"text_encoder", PART_TEXT},
-    {"text_decoder", PART_DECODER},
-    {"language_model", PART_LANGUAGE},
-    {"multi_modal_projector", PART_PROJECTOR},
-    {"image_newline", PART_PROJECTOR},
-    {"qformer", PART_PROJECTOR},
-    {"query_tokens", PART_PROJECTOR},
-    {"language_projection", PART_PROJECTOR},
-    {"mm", PART_PROJECTOR},
-    {"mit", PART_PROJECTOR},
-    {"prompts_generator", PART_PROJECTOR},
-    {"prompts_visual_projection", PART_PROJECTOR},
-    {"prompts_visual_layernorm", PART_PROJECTOR},
-    {"logit_scale", PART_PROJECTOR},
-    {"encoder", BY_ENCODER},
-    {"enc", BY_ENCODER},
-    {"decoder", BY_DECODER},
-    {"dec", BY_DECODER},
-    {"lm_head", BY_DECODER},
+    {PART_VISION, "vision_model vision_tower visual visual_projection backbone input_projection v vit"},
+    {PART_AUDIO, "audio_model audio_tower audio_projection a"},
+    {PART_TEXT, "text_model text_projection text_encoder"},
+    {PART_DECODER, "text_decoder"},
+    {PART_LANGUAGE, "language_model"},
+    {PART_PROJECTOR, "multi_modal_projector image_newline qformer query_tokens language_projection mm mit "
+                     "prompts_generator prompts_visual_projection prompts_visual_layernorm logit_scale"},
+    {BY_ENCODER, "encoder enc"},
+    {BY_DECODER, "decoder dec lm_head"},
 };
 
 static enum part part_of(const struct words *words, const struct family *family)
 {
     for (uint32_t w = 0; w < words->count; w++)
         for (size_t i = 0; i < sizeof(owners) / sizeof(owners[0]); i++)
-            if (strcmp(words->text[w], owners[i].word) == 0 && (w == 0 || strlen(owners[i].word) > 2))
+            if (is_one_of(words->text[w], owners[i].words) && (w == 0 || strlen(words->text[w]) > 2))
                 return owners[i].part == BY_ENCODER   ? family->encoder
                        : owners[i].part == BY_DECODER ? family->decoder
                                                       : (enum part)owners[i].part;
@@ -121,7 +103,7 @@ static uint32_t staged(uint32_t stage, uint32_t block)
     return stage < STAGES_MAX && block < BLOCKS_MAX ? NAME_STAGED + stage * BLOCKS_MAX + block : ACCEL_NO_LAYER;
 }
 
-static const char *const layer_lists[] = {"layers", "layer", "block", "blk", "blocks", "h", NULL};
+static const char layer_lists[] = "layers layer block blk blocks h";
 
 /* Returns whether word `i` begins stage and block: "stages.1.layers.0", "layers.1.blocks.0", or SegFormer's
  * "block.1.0". */
@@ -147,12 +129,11 @@ static bool is_staged(const struct words *words, uint32_t i, uint32_t *out_layer
 
 static uint32_t layer_of(const struct words *words)
 {
-    /* Lists that are not layers. */
-    static const char *const never[] = {"bbox_predictor", "conv_layers", "prompts_generator", NULL};
     uint32_t layer;
 
     for (uint32_t i = 0; i + 1 < words->count; i++) {
-        if (is_one_of(words->text[i], never))
+        /* Lists that are not layers. */
+        if (is_one_of(words->text[i], "bbox_predictor conv_layers prompts_generator"))
             return ACCEL_NO_LAYER;
         if (is_staged(words, i, &layer))
             return layer;
@@ -166,117 +147,37 @@ static uint32_t layer_of(const struct words *words)
 
 /* ---- role ---- */
 
-/* Words that name a matrix; a given parent has to precede the word directly. */
+/* Words that name a matrix, directly behind one of `parents` in the first rows. */
 static const struct {
-    const char *word;
-    const char *parent;
     const char *role;
+    const char *parents; /* "" for any */
+    const char *words;
 } matrices[] = {
-    {"q_proj", NULL, "attention.q"},
-    {"query", NULL, "attention.q"},
-    {"attn_q", NULL, "attention.q"},
-    {"cross_attn_q", NULL, "attention.q"},
-    {"q_a_proj", NULL, "attention.q"},
-    {"q_b_proj", NULL, "attention.q"},
-    {"attn_q_a", NULL, "attention.q"},
-    {"attn_q_b", NULL, "attention.q"},
-    {"q_lin", NULL, "attention.q"},
-    {"wq", NULL, "attention.q"},
-    {"q", NULL, "attention.q"},
-    {"c_attn", NULL, "attention.q"},
-    {"qkv", NULL, "attention.q"},
-    {"qkv_proj", NULL, "attention.q"},
-    {"Wqkv", NULL, "attention.q"},
-    {"query_key_value", NULL, "attention.q"},
-    {"attn_qkv", NULL, "attention.q"},
-    {"in_proj_weight", NULL, "attention.q"},
-    {"k_proj", NULL, "attention.k"},
-    {"key", NULL, "attention.k"},
-    {"attn_k", NULL, "attention.k"},
-    {"cross_attn_k", NULL, "attention.k"},
-    {"kv_a_proj_with_mqa", NULL, "attention.k"},
-    {"attn_kv_a_mqa", NULL, "attention.k"},
-    {"attn_k_b", NULL, "attention.k"},
-    {"k_lin", NULL, "attention.k"},
-    {"wk", NULL, "attention.k"},
-    {"k", NULL, "attention.k"},
-    {"v_proj", NULL, "attention.v"},
-    {"value", NULL, "attention.v"},
-    {"attn_v", NULL, "attention.v"},
-    {"cross_attn_v", NULL, "attention.v"},
-    {"kv_b_proj", NULL, "attention.v"},
-    {"attn_kv_b", NULL, "attention.v"},
-    {"attn_v_b", NULL, "attention.v"},
-    {"v_lin", NULL, "attention.v"},
-    {"wv", NULL, "attention.v"},
-    {"v", NULL, "attention.v"},
-    {"o_proj", NULL, "attention.o"},
-    {"out_proj", "classifier", "head"},
-    {"out_proj", NULL, "attention.o"},
-    {"attn_output", NULL, "attention.o"},
-    {"cross_attn_o", NULL, "attention.o"},
-    {"attn_o", NULL, "attention.o"},
-    {"attn_out", NULL, "attention.o"},
-    {"out_lin", NULL, "attention.o"},
-    {"projection", "self_attn", "attention.o"},
-    {"proj", "attn", "attention.o"},
-    {"proj", "cross_attn", "attention.o"},
-    {"dense", "self_attn", "attention.o"},
-    {"dense", "self_attention", "attention.o"},
-    {"dense", "attention", "attention.o"},
-    {"c_proj", "attn", "attention.o"},
-    {"o", "SelfAttention", "attention.o"},
-    {"o", "EncDecAttention", "attention.o"},
-    {"fc1", NULL, "ffn.up"},
-    {"up_proj", NULL, "ffn.up"},
-    {"dense", "intermediate", "ffn.up"},
-    {"dense", "intermediate_query", "ffn.up"},
-    {"intermediate_dense", NULL, "ffn.up"},
-    {"c_fc", NULL, "ffn.up"},
-    {"wi", NULL, "ffn.up"},
-    {"wi_1", NULL, "ffn.up"},
-    {"w3", NULL, "ffn.up"},
-    {"ffn_up", NULL, "ffn.up"},
-    {"ffn_up_exps", NULL, "ffn.up"},
-    {"ffn_up_shexp", NULL, "ffn.up"},
-    {"dense_h_to_4h", NULL, "ffn.up"},
-    {"lin1", NULL, "ffn.up"},
-    {"pwconv1", NULL, "ffn.up"},
-    {"dense1", NULL, "ffn.up"},
-    {"ffn", NULL, "ffn.up"},
-    {"0", "mlp", "ffn.up"},
-    {"gate_proj", NULL, "ffn.gate"},
-    {"gate_up_proj", NULL, "ffn.gate"},
-    {"wi_0", NULL, "ffn.gate"},
-    {"w1", NULL, "ffn.gate"},
-    {"ffn_gate", NULL, "ffn.gate"},
-    {"ffn_gate_exps", NULL, "ffn.gate"},
-    {"ffn_gate_shexp", NULL, "ffn.gate"},
-    {"fc2", NULL, "ffn.down"},
-    {"down_proj", NULL, "ffn.down"},
-    {"dense", "output_query", "ffn.down"},
-    {"output_dense", NULL, "ffn.down"},
-    {"c_proj", NULL, "ffn.down"},
-    {"wo", NULL, "ffn.down"},
-    {"w2", NULL, "ffn.down"},
-    {"ffn_down", NULL, "ffn.down"},
-    {"ffn_down_exps", NULL, "ffn.down"},
-    {"ffn_down_shexp", NULL, "ffn.down"},
-    {"dense_4h_to_h", NULL, "ffn.down"},
-    {"lin2", NULL, "ffn.down"},
-    {"pwconv2", NULL, "ffn.down"},
-    {"dense2", NULL, "ffn.down"},
-    {"ffn_output", NULL, "ffn.down"},
-    {"3", "mlp", "ffn.down"},
-    {"lm_head", NULL, "head"},
-    {"embed_out", NULL, "head"},
-    {"classifier", NULL, "head"},
-    {"1", "classifier", "head"},
-    {"class_labels_classifier", NULL, "head"},
-    {"decoder", "predictions", "head"},
-    {"proj_out", NULL, "head"},
-    {"score", NULL, "head"},
-    {"qa_outputs", NULL, "head"},
+    {"attention.o", "self_attn", "projection dense"},
+    {"attention.o", "self_attention attention", "dense"},
+    {"attention.o", "attn", "proj c_proj"},
+    {"attention.o", "cross_attn", "proj"},
+    {"attention.o", "SelfAttention EncDecAttention", "o"},
+    {"ffn.up", "intermediate intermediate_query", "dense"},
+    {"ffn.up", "mlp", "0"},
+    {"ffn.down", "output_query", "dense"},
+    {"ffn.down", "mlp", "3"},
+    {"head", "classifier", "out_proj 1"},
+    {"head", "predictions", "decoder"},
+    {"attention.q", "",
+     "q_proj query attn_q cross_attn_q q_a_proj q_b_proj attn_q_a attn_q_b q_lin wq q c_attn qkv qkv_proj Wqkv "
+     "query_key_value attn_qkv in_proj_weight"},
+    {"attention.k", "", "k_proj key attn_k cross_attn_k kv_a_proj_with_mqa attn_kv_a_mqa attn_k_b k_lin wk k"},
+    {"attention.v", "", "v_proj value attn_v cross_attn_v kv_b_proj attn_kv_b attn_v_b v_lin wv v"},
+    {"attention.o", "", "o_proj out_proj attn_output cross_attn_o attn_o attn_out out_lin"},
+    {"ffn.up", "",
+     "fc1 up_proj intermediate_dense c_fc wi wi_1 w3 ffn_up ffn_up_exps ffn_up_shexp dense_h_to_4h lin1 pwconv1 dense1 "
+     "ffn"},
+    {"ffn.gate", "", "gate_proj gate_up_proj wi_0 w1 ffn_gate ffn_gate_exps ffn_gate_shexp"},
+    {"ffn.down", "",
+     "fc2 down_proj output_dense c_proj wo w2 ffn_down ffn_down_exps ffn_down_shexp dense_4h_to_h lin2 pwconv2 dense2 "
+     "ffn_output"},
+    {"head", "", "lm_head embed_out classifier class_labels_classifier proj_out score qa_outputs"},
 };
 
 static bool contains(const struct words *words, const char *text)
@@ -308,26 +209,17 @@ static const char *matrix_role(const struct words *words, uint32_t last)
     if (strcmp(word, "output") == 0 && last == 0)
         return "head";
     for (size_t i = 0; i < sizeof(matrices) / sizeof(matrices[0]); i++)
-        if (strcmp(word, matrices[i].word) == 0 &&
-            (matrices[i].parent == NULL || strcmp(parent, matrices[i].parent) == 0))
+        if (is_one_of(word, matrices[i].words) &&
+            (matrices[i].parents[0] == 0 || is_one_of(parent, matrices[i].parents)))
             return matrices[i].role;
     return NULL;
 }
 
 static bool is_table(const struct words *words, uint32_t last)
 {
-    static const char *const tables[] = {"wte",
-                                         "wpe",
-                                         "shared",
-                                         "cls_token",
-                                         "query_tokens",
-                                         "token_embd",
-                                         "image_newline",
-                                         "relative_attention_bias",
-                                         "distillation_token",
-                                         "relative_position_bias_table",
-                                         "mask_token",
-                                         NULL};
+    static const char tables[] =
+        "wte wpe shared cls_token query_tokens token_embd image_newline relative_attention_bias "
+        "distillation_token relative_position_bias_table mask_token";
 
     /* The output projection of GPT-NeoX. */
     if (strcmp(words->text[last], "embed_out") == 0)
@@ -344,8 +236,7 @@ static bool is_norm(const char *word)
 
 static const char *role_of(const struct words *words, uint32_t rank)
 {
-    static const char *const ends[] = {"weight",      "bias",   "weight_v", "weight_g", "running_mean",
-                                       "running_var", "scales", "qweight",  "qzeros",   NULL};
+    static const char ends[] = "weight bias weight_v weight_g running_mean running_var scales qweight qzeros";
     uint32_t last = words->count - 1;
     bool is_bias = strcmp(words->text[last], "bias") == 0;
     const char *role;
@@ -368,42 +259,21 @@ static const char *role_of(const struct words *words, uint32_t rank)
 
 /* ---- whole names ---- */
 
-static bool is_token_table(const struct words *words)
-{
-    static const char *const names[] = {"embed_tokens", "word_embeddings", "token_embedding", "wte",
-                                        "shared",       "token_embd",      "embed_in",        NULL};
-
-    for (uint32_t i = 0; i < words->count; i++)
-        if (is_one_of(words->text[i], names))
-            return true;
-    return false;
-}
-
-static bool is_position_table(const struct words *words)
-{
-    static const char *const names[] = {
-        "position_embeddings", "position_embedding", "embed_positions", "wpe", "position_embd", NULL};
-
-    for (uint32_t i = 0; i < words->count; i++)
-        if (is_one_of(words->text[i], names))
-            return true;
-    return false;
-}
+static const char token_tables[] = "embed_tokens word_embeddings token_embedding wte shared token_embd embed_in";
+static const char position_tables[] = "position_embeddings position_embedding embed_positions wpe position_embd";
 
 bool name_is_fused(const char *name)
 {
-    static const char *const fused[] = {"c_attn", "qkv", "qkv_proj", "Wqkv", "query_key_value", NULL};
     struct words words;
 
     split(name, &words);
     return words.count > 1 && strcmp(words.text[words.count - 1], "weight") == 0 &&
-           is_one_of(words.text[words.count - 2], fused);
+           is_one_of(words.text[words.count - 2], "c_attn qkv qkv_proj Wqkv query_key_value");
 }
 
 void name_read(const char *name, const struct family *family, uint32_t rank, struct name_facts *out_facts)
 {
-    static const char *const turned[] = {"c_attn", "c_proj", "c_fc", NULL};
-    static const char *const stacks[] = {"gate_up_proj", "down_proj", NULL}; /* of all experts of a layer */
+    static const char stacks[] = "gate_up_proj down_proj"; /* of all experts of a layer */
     struct words words;
 
     split(name, &words);
@@ -413,9 +283,9 @@ void name_read(const char *name, const struct family *family, uint32_t rank, str
     out_facts->part = part_of(&words, family);
     out_facts->layer = layer_of(&words);
     out_facts->role = role_of(&words, rank);
-    out_facts->is_tokens = rank == 2 && is_token_table(&words);
-    out_facts->is_positions = rank >= 2 && is_position_table(&words);
+    out_facts->is_tokens = rank == 2 && has_word(&words, token_tables);
+    out_facts->is_positions = rank >= 2 && has_word(&words, position_tables);
     out_facts->is_turned = (rank == 2 && words.count > 1 && strcmp(family->name, "gpt2") == 0 &&
-                            is_one_of(words.text[words.count - 2], turned)) ||
+                            is_one_of(words.text[words.count - 2], "c_attn c_proj c_fc")) ||
                            (rank == 3 && is_one_of(words.text[words.count - 1], stacks));
 }

@@ -18,47 +18,23 @@
 #define CONFIG_BYTES_MAX ((uint64_t)16 << 20)
 #define CONFIG_DEPTH 32u
 
-/* Limits are far above every published model: they reject garbage before it is used as a size. */
+/* Counts: the member, whether it is required, the most, the key of GGUF, those of config.json. Limits are far above
+ * every published model: they reject garbage before it is used as a size. */
+#define COUNT(member, required, most, gguf, ...)                                                                       \
+    {                                                                                                                  \
+        {__VA_ARGS__}, {gguf}, MEMBER(member), CONFIG_TO_U32, required, 1, most                                        \
+    }
 static const struct config_row rows[] = {
-    {{"num_hidden_layers", "n_layer", "num_layers", "n_layers"},
-     {"block_count"},
-     MEMBER(layers),
-     CONFIG_TO_U32,
-     true,
-     1,
-     4096}, /* as many as the weights of a description may have (model/describe/recipe.c) */
-    {{"hidden_size", "n_embd", "d_model", "n_embed"},
-     {"embedding_length"},
-     MEMBER(hidden),
-     CONFIG_TO_U32,
-     true,
-     1,
-     1048576},
-    {{"intermediate_size", "ffn_dim", "n_inner", "ffn_hidden_size"},
-     {"feed_forward_length"},
-     MEMBER(ffn),
-     CONFIG_TO_U32,
-     false,
-     1,
-     16777216},
-    {{"num_attention_heads", "n_head", "n_heads"},
-     {"attention.head_count"},
-     MEMBER(heads),
-     CONFIG_TO_U32,
-     true,
-     1,
-     65536},
-    {{"num_key_value_heads"}, {"attention.head_count_kv"}, MEMBER(kv_heads), CONFIG_TO_U32, false, 1, 65536},
-    {{"head_dim"}, {"attention.key_length"}, MEMBER(head_size), CONFIG_TO_U32, false, 1, 65536},
-    {{"v_head_dim"}, {"attention.value_length"}, MEMBER(value_size), CONFIG_TO_U32, false, 1, 65536},
-    {{"vocab_size"}, {"vocab_size"}, MEMBER(vocabulary), CONFIG_TO_U32, false, 1, 67108864},
-    {{"max_position_embeddings", "n_positions", "max_seq_len"},
-     {"context_length"},
-     MEMBER(context),
-     CONFIG_TO_U32,
-     false,
-     1,
-     4294967295.0},
+    /* as many layers as the weights of a description may have (model/describe/recipe.c) */
+    COUNT(layers, true, 4096, "block_count", "num_hidden_layers", "n_layer", "num_layers", "n_layers"),
+    COUNT(hidden, true, 1048576, "embedding_length", "hidden_size", "n_embd", "d_model", "n_embed"),
+    COUNT(ffn, false, 16777216, "feed_forward_length", "intermediate_size", "ffn_dim", "n_inner", "ffn_hidden_size"),
+    COUNT(heads, true, 65536, "attention.head_count", "num_attention_heads", "n_head", "n_heads"),
+    COUNT(kv_heads, false, 65536, "attention.head_count_kv", "num_key_value_heads"),
+    COUNT(head_size, false, 65536, "attention.key_length", "head_dim"),
+    COUNT(value_size, false, 65536, "attention.value_length", "v_head_dim"),
+    COUNT(vocabulary, false, 67108864, "vocab_size", "vocab_size"),
+    COUNT(context, false, 4294967295.0, "context_length", "max_position_embeddings", "n_positions", "max_seq_len"),
 };
 
 /* By kind of norm (enum form_norm), which names the key of GGUF; last that of an unknown architecture. */
@@ -79,81 +55,42 @@ static const struct config_row *epsilon_row(const struct accel_decoder_config *c
 }
 
 /* Keys that change the form of some families. A family that does not read one refuses any value but `neutral`. */
+#define REAL(key, neutral, member, gguf, ...)                                                                          \
+    {                                                                                                                  \
+        key, neutral,                                                                                                  \
+        {                                                                                                              \
+            {__VA_ARGS__}, {gguf}, MEMBER(form.member), CONFIG_TO_F64, false, 0, 1e6                                   \
+        }                                                                                                              \
+    }
 static const struct {
     enum form_key key;
     double neutral;
     struct config_row row;
 } form_rows[] = {
-    {KEY_EMBEDDING_SCALE,
-     1,
-     {{"embedding_multiplier"}, {"embedding_scale"}, MEMBER(form.embedding_scale), CONFIG_TO_F64, false, 0, 1e6}},
-    {KEY_RESIDUAL_SCALE,
-     1,
-     {{"residual_multiplier"}, {"residual_scale"}, MEMBER(form.residual_scale), CONFIG_TO_F64, false, 0, 1e6}},
-    {KEY_ATTENTION_SCALE,
-     0,
-     {{"attention_multiplier"}, {"attention.scale"}, MEMBER(form.attention_scale), CONFIG_TO_F64, false, 0, 1e6}},
-    {KEY_ATTENTION_WIDTH,
-     0,
-     {{"query_pre_attn_scalar"}, {NULL}, MEMBER(form.attention_width), CONFIG_TO_F64, false, 0, 1e6}},
-    {KEY_LOGIT_SCALE, 1, {{"logit_scale"}, {"logit_scale"}, MEMBER(form.logit_scale), CONFIG_TO_F64, false, 0, 1e6}},
-    {KEY_LOGIT_DIVISOR,
-     1,
-     {{"logits_scaling"}, {"logit_scale"}, MEMBER(form.logit_divisor), CONFIG_TO_F64, false, 0, 1e6}},
-    {KEY_ATTENTION_SOFTCAP,
-     0,
-     {{"attn_logit_softcapping"},
-      {"attn_logit_softcapping"},
-      MEMBER(form.attention_softcap),
-      CONFIG_TO_F64,
-      false,
-      0,
-      1e6}},
-    {KEY_LOGIT_SOFTCAP,
-     0,
-     {{"final_logit_softcapping"},
-      {"final_logit_softcapping"},
-      MEMBER(form.logit_softcap),
-      CONFIG_TO_F64,
-      false,
-      0,
-      1e6}},
-    {KEY_QKV_LIMIT, 0, {{"clip_qkv"}, {"attention.clamp_kqv"}, MEMBER(form.qkv_limit), CONFIG_TO_F64, false, 0, 1e6}},
-    {KEY_EMBEDDING_WIDTH,
-     0,
-     {{"word_embed_proj_dim"}, {NULL}, MEMBER(form.embedding_width), CONFIG_TO_U32, false, 1, 1048576}},
-    {KEY_GATE_LIMIT, 0, {{"swiglu_limit"}, {NULL}, MEMBER(form.gate_limit), CONFIG_TO_F64, false, 0, 1e6}},
-    {KEY_EXPERTS,
-     0,
-     {{"num_local_experts", "num_experts", "n_routed_experts"},
-      {"expert_count"},
-      MEMBER(form.experts),
-      CONFIG_TO_U32,
-      false,
-      1,
-      65536}},
+    REAL(KEY_EMBEDDING_SCALE, 1, embedding_scale, "embedding_scale", "embedding_multiplier"),
+    REAL(KEY_RESIDUAL_SCALE, 1, residual_scale, "residual_scale", "residual_multiplier"),
+    REAL(KEY_ATTENTION_SCALE, 0, attention_scale, "attention.scale", "attention_multiplier"),
+    REAL(KEY_ATTENTION_WIDTH, 0, attention_width, NULL, "query_pre_attn_scalar"),
+    REAL(KEY_LOGIT_SCALE, 1, logit_scale, "logit_scale", "logit_scale"),
+    REAL(KEY_LOGIT_DIVISOR, 1, logit_divisor, "logit_scale", "logits_scaling"),
+    REAL(KEY_ATTENTION_SOFTCAP, 0, attention_softcap, "attn_logit_softcapping", "attn_logit_softcapping"),
+    REAL(KEY_LOGIT_SOFTCAP, 0, logit_softcap, "final_logit_softcapping", "final_logit_softcapping"),
+    REAL(KEY_QKV_LIMIT, 0, qkv_limit, "attention.clamp_kqv", "clip_qkv"),
+    REAL(KEY_GATE_LIMIT, 0, gate_limit, NULL, "swiglu_limit"),
+    {KEY_EMBEDDING_WIDTH, 0, COUNT(form.embedding_width, false, 1048576, NULL, "word_embed_proj_dim")},
+    {KEY_EXPERTS, 0,
+     COUNT(form.experts, false, 65536, "expert_count", "num_local_experts", "num_experts", "n_routed_experts")},
 };
 
 #define FORM_ROWS (sizeof(form_rows) / sizeof(form_rows[0]))
 
 /* Numbers of families with experts. */
 static const struct config_row expert_rows[] = {
-    {{"num_experts_per_tok"}, {"expert_used_count"}, MEMBER(form.experts_used), CONFIG_TO_U32, true, 1, 65536},
-    {{"moe_intermediate_size"},
-     {"expert_feed_forward_length"},
-     MEMBER(form.expert_ffn),
-     CONFIG_TO_U32,
-     false,
-     1,
-     16777216},
+    COUNT(form.experts_used, true, 65536, "expert_used_count", "num_experts_per_tok"),
+    COUNT(form.expert_ffn, false, 16777216, "expert_feed_forward_length", "moe_intermediate_size"),
 };
-static const struct config_row shared_row = {{"shared_expert_intermediate_size"},
-                                             {"expert_shared_feed_forward_length"},
-                                             MEMBER(form.shared_ffn),
-                                             CONFIG_TO_U32,
-                                             true,
-                                             1,
-                                             16777216};
+static const struct config_row shared_row =
+    COUNT(form.shared_ffn, true, 16777216, "expert_shared_feed_forward_length", "shared_expert_intermediate_size");
 
 bool config_has(const struct config_reader *reader, const char *name)
 {

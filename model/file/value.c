@@ -176,11 +176,12 @@ const struct accel_model_value *accel_model_file_find_value(const struct accel_m
     return NULL;
 }
 
-/* Prefixes the error of a bare value with file and offset. */
-static int32_t set_located_fault(const struct accel_model_file *file, const struct accel_model_value *value,
-                                 int32_t code, const struct accel_error *inner, struct accel_error *error)
+/* Prefixes the error of a bare value, if it has one, with file and offset. */
+static int32_t locate_fault(const struct accel_model_file *file, const struct accel_model_value *value, int32_t code,
+                            const struct accel_error *inner, struct accel_error *error)
 {
-    return model_fault(error, code, file->parts[value->part].path, value->offset, "%s", inner->text);
+    return code == ACCEL_OK ? code
+                            : model_fault(error, code, file->parts[value->part].path, value->offset, "%s", inner->text);
 }
 
 /* Returns the offset to report for a missing key. */
@@ -189,11 +190,13 @@ static uint64_t missing_key_offset(const struct accel_model_file *file)
     return file->format == ACCEL_MODEL_GGUF ? MODEL_GGUF_KEYS : MODEL_NO_OFFSET;
 }
 
-/* Finds the single value of a key. */
-static int32_t get_single(const struct accel_model_file *file, const char *key,
+/* Finds the single value of a key for a public function, whose parameter `out` is checked with the others. */
+static int32_t get_single(const char *function, const struct accel_model_file *file, const char *key, const void *out,
                           const struct accel_model_value **out_value, struct accel_error *error)
 {
     char shown[MODEL_QUOTE_BYTES];
+    if (file == NULL || key == NULL || out == NULL)
+        return model_refuse_null(function, error);
     *out_value = accel_model_file_find_value(file, key);
     if (*out_value == NULL)
         return model_fault(error, ACCEL_E_NOT_FOUND, file->path, missing_key_offset(file), "the key %s is missing",
@@ -209,14 +212,10 @@ int32_t accel_model_file_get_u64(const struct accel_model_file *file, const char
 {
     const struct accel_model_value *value;
     struct accel_error inner = {0};
-    int32_t code;
-    if (file == NULL || key == NULL || out_value == NULL)
-        return model_refuse_null(__func__, error);
-    code = get_single(file, key, &value, error);
+    int32_t code = get_single(__func__, file, key, out_value, &value, error);
     if (code != ACCEL_OK)
         return code;
-    code = accel_model_value_u64(value, 0, out_value, &inner);
-    return code == ACCEL_OK ? code : set_located_fault(file, value, code, &inner, error);
+    return locate_fault(file, value, accel_model_value_u64(value, 0, out_value, &inner), &inner, error);
 }
 
 int32_t accel_model_file_get_i64(const struct accel_model_file *file, const char *key, int64_t *out_value,
@@ -224,14 +223,10 @@ int32_t accel_model_file_get_i64(const struct accel_model_file *file, const char
 {
     const struct accel_model_value *value;
     struct accel_error inner = {0};
-    int32_t code;
-    if (file == NULL || key == NULL || out_value == NULL)
-        return model_refuse_null(__func__, error);
-    code = get_single(file, key, &value, error);
+    int32_t code = get_single(__func__, file, key, out_value, &value, error);
     if (code != ACCEL_OK)
         return code;
-    code = accel_model_value_i64(value, 0, out_value, &inner);
-    return code == ACCEL_OK ? code : set_located_fault(file, value, code, &inner, error);
+    return locate_fault(file, value, accel_model_value_i64(value, 0, out_value, &inner), &inner, error);
 }
 
 int32_t accel_model_file_get_f64(const struct accel_model_file *file, const char *key, double *out_value,
@@ -239,24 +234,17 @@ int32_t accel_model_file_get_f64(const struct accel_model_file *file, const char
 {
     const struct accel_model_value *value;
     struct accel_error inner = {0};
-    int32_t code;
-    if (file == NULL || key == NULL || out_value == NULL)
-        return model_refuse_null(__func__, error);
-    code = get_single(file, key, &value, error);
+    int32_t code = get_single(__func__, file, key, out_value, &value, error);
     if (code != ACCEL_OK)
         return code;
-    code = accel_model_value_f64(value, 0, out_value, &inner);
-    return code == ACCEL_OK ? code : set_located_fault(file, value, code, &inner, error);
+    return locate_fault(file, value, accel_model_value_f64(value, 0, out_value, &inner), &inner, error);
 }
 
 int32_t accel_model_file_get_bool(const struct accel_model_file *file, const char *key, int32_t *out_value,
                                   struct accel_error *error) ACCEL_NOEXCEPT
 {
     const struct accel_model_value *value;
-    int32_t code;
-    if (file == NULL || key == NULL || out_value == NULL)
-        return model_refuse_null(__func__, error);
-    code = get_single(file, key, &value, error);
+    int32_t code = get_single(__func__, file, key, out_value, &value, error);
     if (code != ACCEL_OK)
         return code;
     if (value->kind != ACCEL_MODEL_BOOL)
@@ -270,10 +258,7 @@ int32_t accel_model_file_get_text(const struct accel_model_file *file, const cha
                                   struct accel_model_text *out_text, struct accel_error *error) ACCEL_NOEXCEPT
 {
     const struct accel_model_value *value;
-    int32_t code;
-    if (file == NULL || key == NULL || out_text == NULL)
-        return model_refuse_null(__func__, error);
-    code = get_single(file, key, &value, error);
+    int32_t code = get_single(__func__, file, key, out_text, &value, error);
     if (code != ACCEL_OK)
         return code;
     if (value->kind != ACCEL_MODEL_TEXT)

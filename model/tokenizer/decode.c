@@ -17,20 +17,20 @@ struct token_stage {
 int32_t token_decoders_add(struct token_decoders *list, struct token_decoder step, const char *where,
                            struct accel_error *error)
 {
-    int32_t code = ACCEL_OK;
+    int32_t code;
 
     step.fused = list->fused;
     if (step.fused && (step.kind == TOKEN_DECODE_SUFFIX || step.kind == TOKEN_DECODE_WORDPIECE ||
                        (step.kind == TOKEN_DECODE_STRIP && step.stop > 0) ||
-                       (step.kind == TOKEN_DECODE_REPLACE && step.pattern != NULL)))
-        code = accel_error_set(error, ACCEL_E_UNSUPPORTED,
+                       (step.kind == TOKEN_DECODE_REPLACE && step.pattern != NULL))) {
+        token_pattern_free(step.pattern);
+        return accel_error_set(error, ACCEL_E_UNSUPPORTED,
                                "%s: decoders that depend on the end of the text are not supported behind Fuse", where);
-    else if (!token_array_grow(&list->items, &list->capacity, list->count + 1, sizeof(*list->items)))
-        code = accel_error_no_memory(error, "to decode tokens");
-    if (code != ACCEL_OK) {
-        token_step_free(step.pattern, step.text);
-        return code;
     }
+    code = token_step_reserve(&list->items, &list->capacity, list->count, sizeof(*list->items), step.pattern,
+                              &step.text, step.text_size, error);
+    if (code != ACCEL_OK)
+        return code;
     if (step.kind == TOKEN_DECODE_FUSE)
         list->fused = true;
     list->items[list->count++] = step;

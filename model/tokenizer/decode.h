@@ -28,7 +28,7 @@ struct token_decoder {
     bool cleanup;                  /* WORDPIECE: no blanks before punctuation and English contractions */
     size_t start, stop;            /* STRIP */
     struct token_pattern *pattern; /* REPLACE, MARK, SUFFIX */
-    char *text;                    /* REPLACE, STRIP, WORDPIECE */
+    const char *text;              /* REPLACE, STRIP, WORDPIECE */
     size_t text_size;
 };
 
@@ -38,8 +38,8 @@ struct token_decoders {
     bool fused; /* the list contains a FUSE */
 };
 
-/* Adds a step and takes ownership of its pattern and text, also on failure. A step after a FUSE that needs
- * the end of the text is refused; `where` names it in the error. */
+/* Adds a step with a copy of its text; takes over its pattern, on failure too. A step after a FUSE that needs the end
+ * of the text is refused; `where` names it in the error. */
 int32_t token_decoders_add(struct token_decoders *list, struct token_decoder step, const char *where,
                            struct accel_error *error);
 void token_decoders_free(struct token_decoders *list);

@@ -132,11 +132,9 @@ static int32_t fill_around(struct accel_tokenizer *made, const struct accel_toke
 
 static int32_t add_prepend(struct accel_tokenizer *made, const char *text, struct accel_error *error)
 {
-    struct token_normalizer step = {.kind = TOKEN_NORMALIZE_PREPEND, .text_size = strlen(text)};
+    struct token_normalizer step = {.kind = TOKEN_NORMALIZE_PREPEND, .text = text, .text_size = strlen(text)};
 
-    step.text = token_copy(text, step.text_size);
-    return step.text == NULL ? accel_error_no_memory(error, "for a tokenizer")
-                             : token_normalizers_add(&made->normalizers, step, error);
+    return token_normalizers_add(&made->normalizers, step, error);
 }
 
 /* Adds the steps that make bytes of tokens spelt <0xNN> when decoding. */
@@ -153,7 +151,7 @@ static int32_t add_bytes(struct accel_tokenizer *made, struct accel_error *error
  * removes the first blank of a text that is decoded. */
 static int32_t add_marks(struct accel_tokenizer *made, bool prefix, struct accel_error *error)
 {
-    struct token_decoder strip = {.kind = TOKEN_DECODE_STRIP, .start = 1, .text_size = 1};
+    struct token_decoder strip = {.kind = TOKEN_DECODE_STRIP, .start = 1, .text = " ", .text_size = 1};
     int32_t code = token_add_replace(made, false, " ", MARK, "tokenizer.ggml", error);
 
     if (code == ACCEL_OK)
@@ -162,9 +160,7 @@ static int32_t add_marks(struct accel_tokenizer *made, bool prefix, struct accel
         code = add_bytes(made, error);
     if (code != ACCEL_OK || !prefix)
         return code;
-    strip.text = token_copy(" ", 1);
-    return strip.text == NULL ? accel_error_no_memory(error, "for a tokenizer")
-                              : token_decoders_add(&made->decoders, strip, "tokenizer.ggml", error);
+    return token_decoders_add(&made->decoders, strip, "tokenizer.ggml", error);
 }
 
 /* Scores as the search takes them: tokens that users defined are free, so they win over any other way. */
@@ -185,14 +181,10 @@ static int32_t set_unigram(struct accel_tokenizer *made, const struct accel_toke
 
 static int32_t add_charsmap(struct accel_tokenizer *made, const struct accel_token_text *map, struct accel_error *error)
 {
-    struct token_normalizer step = {.kind = TOKEN_NORMALIZE_CHARSMAP, .text_size = map->size};
+    struct token_normalizer step = {.kind = TOKEN_NORMALIZE_CHARSMAP, .text = map->data, .text_size = map->size};
     int32_t code = token_charsmap_check(map->data, map->size, "tokenizer.ggml.precompiled_charsmap", error);
 
-    if (code != ACCEL_OK)
-        return code;
-    step.text = token_copy(map->data, map->size);
-    return step.text == NULL ? accel_error_no_memory(error, "for a tokenizer")
-                             : token_normalizers_add(&made->normalizers, step, error);
+    return code == ACCEL_OK ? token_normalizers_add(&made->normalizers, step, error) : code;
 }
 
 /* Makes one blank of several, and none at both ends. */
@@ -202,17 +194,12 @@ static int32_t add_whitespace_removal(struct accel_tokenizer *made, struct accel
     int32_t code = ACCEL_OK;
 
     for (size_t i = 0; code == ACCEL_OK && i < 2; i++) {
-        struct token_normalizer step = {.kind = TOKEN_NORMALIZE_REPLACE, .text_size = strlen(rules[i][1])};
+        struct token_normalizer step = {
+            .kind = TOKEN_NORMALIZE_REPLACE, .text = rules[i][1], .text_size = strlen(rules[i][1])};
 
         code = token_pattern_create(rules[i][0], strlen(rules[i][0]), "tokenizer.ggml", &step.pattern, error);
-        if (code != ACCEL_OK)
-            return code;
-        step.text = token_copy(rules[i][1], step.text_size);
-        if (step.text == NULL) {
-            token_pattern_free(step.pattern);
-            return accel_error_no_memory(error, "for a tokenizer");
-        }
-        code = token_normalizers_add(&made->normalizers, step, error);
+        if (code == ACCEL_OK)
+            code = token_normalizers_add(&made->normalizers, step, error);
     }
     return code;
 }
@@ -279,7 +266,8 @@ static int32_t id_or_spelling(const struct accel_tokenizer *made, int32_t id, co
 static int32_t fill_bert(struct accel_tokenizer *made, const struct accel_token_vocabulary *from,
                          struct accel_error *error)
 {
-    struct token_decoder words = {.kind = TOKEN_DECODE_WORDPIECE, .cleanup = true, .text_size = strlen(CONTINUES)};
+    struct token_decoder words = {
+        .kind = TOKEN_DECODE_WORDPIECE, .cleanup = true, .text = CONTINUES, .text_size = strlen(CONTINUES)};
     int32_t first = id_or_spelling(made, from->bos, "[CLS]"), last = id_or_spelling(made, from->sep, "[SEP]");
     bool lower = from->lowercase != 0;
     bool strip = from->strip_accents == ACCEL_TOKEN_AS_KIND ? lower : from->strip_accents != 0;
@@ -289,17 +277,13 @@ static int32_t fill_bert(struct accel_tokenizer *made, const struct accel_token_
     made->wordpiece.unk = made->special[ACCEL_TOKEN_UNK] = id_or_spelling(made, from->unk, "[UNK]");
     made->wordpiece.max_characters = WORD_CHARACTERS;
     made->wordpiece.prefix = token_copy(CONTINUES, strlen(CONTINUES));
-    words.text = token_copy(CONTINUES, strlen(CONTINUES));
-    if (code == ACCEL_OK && (made->wordpiece.prefix == NULL || words.text == NULL ||
-                             !token_trie_init(&made->wordpiece.trie, &made->vocab, 0)))
+    if (code == ACCEL_OK &&
+        (made->wordpiece.prefix == NULL || !token_trie_init(&made->wordpiece.trie, &made->vocab, 0)))
         code = accel_error_no_memory(error, "for a tokenizer");
     if (code == ACCEL_OK)
         code = token_add_bert_words(&made->splitters, error);
-    if (code != ACCEL_OK) {
-        free(words.text);
-        return code;
-    }
-    code = token_decoders_add(&made->decoders, words, "tokenizer.ggml", error);
+    if (code == ACCEL_OK)
+        code = token_decoders_add(&made->decoders, words, "tokenizer.ggml", error);
     if (code == ACCEL_OK && ((from->add_bos != 0 && first >= 0 && !token_list_append(&made->before, first)) ||
                              (last >= 0 && !token_list_append(&made->after, last))))
         code = accel_error_no_memory(error, "for a tokenizer");

@@ -26,34 +26,25 @@ static int32_t add_prepend(struct accel_tokenizer *made, const json_t *component
                            struct accel_error *error)
 {
     struct token_normalizer step = {.kind = TOKEN_NORMALIZE_PREPEND};
-    const char *text;
-    int32_t code = token_json_string(component, "prepend", "", place, &text, error);
+    int32_t code = token_json_string(component, "prepend", "", place, &step.text, error);
 
     if (code != ACCEL_OK)
         return code;
-    step.text_size = strlen(text);
-    step.text = token_copy(text, step.text_size);
-    return step.text == NULL ? accel_error_no_memory(error, "for a tokenizer")
-                             : token_normalizers_add(&made->normalizers, step, error);
+    step.text_size = strlen(step.text);
+    return token_normalizers_add(&made->normalizers, step, error);
 }
 
 static int32_t add_replace(struct accel_tokenizer *made, const json_t *component, const struct token_json_place *place,
                            struct accel_error *error)
 {
     struct token_normalizer step = {.kind = TOKEN_NORMALIZE_REPLACE};
-    const char *text;
-    int32_t code = token_json_string(component, "content", "", place, &text, error);
+    int32_t code = token_json_string(component, "content", "", place, &step.text, error);
 
     if (code == ACCEL_OK)
         code = token_json_pattern(component, place, &step.pattern, error);
     if (code != ACCEL_OK)
         return code;
-    step.text_size = strlen(text);
-    step.text = token_copy(text, step.text_size);
-    if (step.text == NULL) {
-        token_pattern_free(step.pattern);
-        return accel_error_no_memory(error, "for a tokenizer");
-    }
+    step.text_size = strlen(step.text);
     return token_normalizers_add(&made->normalizers, step, error);
 }
 
@@ -114,22 +105,22 @@ static int32_t add_precompiled(struct accel_tokenizer *made, const json_t *compo
 {
     struct token_normalizer step = {.kind = TOKEN_NORMALIZE_CHARSMAP, .left = true};
     const json_t *map = json_object_get(component, "precompiled_charsmap");
+    char *text;
     int32_t code;
 
     if (!json_is_string(map))
         return token_json_wrong(place, "precompiled_charsmap", "a string in base 64", error);
-    step.text = malloc(json_string_length(map) + 1);
-    if (step.text == NULL)
+    step.text = text = malloc(json_string_length(map) + 1);
+    if (text == NULL)
         return accel_error_no_memory(error, "for a tokenizer");
-    if (!decode_base64(json_string_value(map), json_string_length(map), step.text, &step.text_size))
+    if (!decode_base64(json_string_value(map), json_string_length(map), text, &step.text_size))
         code = token_json_wrong(place, "precompiled_charsmap", "a string in base 64", error);
     else
         code = token_charsmap_check(step.text, step.text_size, place->path, error);
-    if (code != ACCEL_OK) {
-        free(step.text);
-        return code;
-    }
-    return token_normalizers_add(&made->normalizers, step, error);
+    if (code == ACCEL_OK)
+        code = token_normalizers_add(&made->normalizers, step, error);
+    free(text);
+    return code;
 }
 
 int32_t token_json_normalizer(struct accel_tokenizer *made, const json_t *component,

@@ -145,21 +145,15 @@ static int32_t add_metaspace(struct accel_tokenizer *made, const json_t *compone
                              const struct token_json_place *place, struct accel_error *error)
 {
     struct token_splitter step = {.kind = TOKEN_SPLIT_MARK, .behavior = TOKEN_MERGED_WITH_NEXT};
-    const char *mark;
-    int32_t code = read_mark(component, place, &mark, &step.prefix, error);
+    int32_t code = read_mark(component, place, &step.text, &step.prefix, error);
 
     if (code == ACCEL_OK)
         code = token_json_bool(component, "split", true, place, &step.cut, error);
     if (code == ACCEL_OK)
-        code = token_pattern_create_text(mark, strlen(mark), &step.pattern, error);
+        code = token_pattern_create_text(step.text, strlen(step.text), &step.pattern, error);
     if (code != ACCEL_OK)
         return code;
-    step.text_size = strlen(mark);
-    step.text = token_copy(mark, step.text_size);
-    if (step.text == NULL) {
-        token_pattern_free(step.pattern);
-        return accel_error_no_memory(error, "for a tokenizer");
-    }
+    step.text_size = strlen(step.text);
     return token_splitters_add(&made->splitters, step, error);
 }
 
@@ -199,16 +193,11 @@ int32_t token_json_splitter(struct accel_tokenizer *made, const json_t *componen
 
 /* ---- decoders */
 
-/* Adds a decoder with the text `text` and, for kinds that match a pattern, the pattern `pattern`. */
-static int32_t add_decoder(struct accel_tokenizer *made, struct token_decoder step, const char *text,
+/* Adds a decoder with a text. */
+static int32_t add_decoder(struct accel_tokenizer *made, struct token_decoder step,
                            const struct token_json_place *place, struct accel_error *error)
 {
-    step.text_size = strlen(text);
-    step.text = token_copy(text, step.text_size);
-    if (step.text == NULL) {
-        token_pattern_free(step.pattern);
-        return accel_error_no_memory(error, "for a tokenizer");
-    }
+    step.text_size = strlen(step.text);
     return token_decoders_add(&made->decoders, step, place->path, error);
 }
 
@@ -216,36 +205,35 @@ static int32_t add_decoder_replace(struct accel_tokenizer *made, const json_t *c
                                    const struct token_json_place *place, struct accel_error *error)
 {
     struct token_decoder step = {.kind = TOKEN_DECODE_REPLACE};
-    const char *text;
-    int32_t code = token_json_string(component, "content", "", place, &text, error);
+    int32_t code = token_json_string(component, "content", "", place, &step.text, error);
 
     if (code == ACCEL_OK)
         code = token_json_pattern(component, place, &step.pattern, error);
-    return code == ACCEL_OK ? add_decoder(made, step, text, place, error) : code;
+    return code == ACCEL_OK ? add_decoder(made, step, place, error) : code;
 }
 
 static int32_t add_decoder_strip(struct accel_tokenizer *made, const json_t *component,
                                  const struct token_json_place *place, struct accel_error *error)
 {
     struct token_decoder step = {.kind = TOKEN_DECODE_STRIP};
-    const char *text;
-    int32_t code = token_json_string(component, "content", " ", place, &text, error);
+    int32_t code = token_json_string(component, "content", " ", place, &step.text, error);
 
     if (code == ACCEL_OK)
         code = token_json_size(component, "start", 0, place, &step.start, error);
     if (code == ACCEL_OK)
         code = token_json_size(component, "stop", 0, place, &step.stop, error);
-    if (code == ACCEL_OK && *text == '\0')
+    if (code == ACCEL_OK && *step.text == '\0')
         code = token_json_wrong(place, "content", "one character", error);
-    return code == ACCEL_OK ? add_decoder(made, step, text, place, error) : code;
+    return code == ACCEL_OK ? add_decoder(made, step, place, error) : code;
 }
 
-static int32_t add_decoder_text(struct accel_tokenizer *made, struct token_decoder step, const char *text,
+/* Adds a decoder that matches its text. */
+static int32_t add_decoder_text(struct accel_tokenizer *made, struct token_decoder step,
                                 const struct token_json_place *place, struct accel_error *error)
 {
-    int32_t code = token_pattern_create_text(text, strlen(text), &step.pattern, error);
+    int32_t code = token_pattern_create_text(step.text, strlen(step.text), &step.pattern, error);
 
-    return code == ACCEL_OK ? add_decoder(made, step, text, place, error) : code;
+    return code == ACCEL_OK ? add_decoder(made, step, place, error) : code;
 }
 
 static int32_t add_decoder_mark(struct accel_tokenizer *made, const json_t *component,
@@ -253,35 +241,32 @@ static int32_t add_decoder_mark(struct accel_tokenizer *made, const json_t *comp
 {
     struct token_decoder step = {.kind = TOKEN_DECODE_MARK};
     enum token_prefix_rule prefix;
-    const char *mark;
-    int32_t code = read_mark(component, place, &mark, &prefix, error);
+    int32_t code = read_mark(component, place, &step.text, &prefix, error);
 
     if (code != ACCEL_OK)
         return code;
     step.prefix = prefix != TOKEN_PREFIX_NEVER;
-    return add_decoder_text(made, step, mark, place, error);
+    return add_decoder_text(made, step, place, error);
 }
 
 static int32_t add_decoder_suffix(struct accel_tokenizer *made, const json_t *component,
                                   const struct token_json_place *place, struct accel_error *error)
 {
     struct token_decoder step = {.kind = TOKEN_DECODE_SUFFIX};
-    const char *suffix;
-    int32_t code = token_json_string(component, "suffix", "</w>", place, &suffix, error);
+    int32_t code = token_json_string(component, "suffix", "</w>", place, &step.text, error);
 
-    return code == ACCEL_OK ? add_decoder_text(made, step, suffix, place, error) : code;
+    return code == ACCEL_OK ? add_decoder_text(made, step, place, error) : code;
 }
 
 static int32_t add_decoder_wordpiece(struct accel_tokenizer *made, const json_t *component,
                                      const struct token_json_place *place, struct accel_error *error)
 {
     struct token_decoder step = {.kind = TOKEN_DECODE_WORDPIECE};
-    const char *prefix;
-    int32_t code = token_json_string(component, "prefix", "##", place, &prefix, error);
+    int32_t code = token_json_string(component, "prefix", "##", place, &step.text, error);
 
     if (code == ACCEL_OK)
         code = token_json_bool(component, "cleanup", true, place, &step.cleanup, error);
-    return code == ACCEL_OK ? add_decoder(made, step, prefix, place, error) : code;
+    return code == ACCEL_OK ? add_decoder(made, step, place, error) : code;
 }
 
 int32_t token_json_decoder(struct accel_tokenizer *made, const json_t *component, const struct token_json_place *place,

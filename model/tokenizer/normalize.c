@@ -9,12 +9,12 @@
 
 int32_t token_normalizers_add(struct token_normalizers *list, struct token_normalizer step, struct accel_error *error)
 {
-    if (!token_array_grow(&list->items, &list->capacity, list->count + 1, sizeof(*list->items))) {
-        token_step_free(step.pattern, step.text);
-        return accel_error_no_memory(error, "to normalize text");
-    }
-    list->items[list->count++] = step;
-    return ACCEL_OK;
+    int32_t code = token_step_reserve(&list->items, &list->capacity, list->count, sizeof(*list->items), step.pattern,
+                                      &step.text, step.text_size, error);
+
+    if (code == ACCEL_OK)
+        list->items[list->count++] = step;
+    return code;
 }
 
 void token_normalizers_free(struct token_normalizers *list)

@@ -25,7 +25,7 @@ struct token_normalizer {
     int form;
     bool left, right; /* STRIP: the sides */
     struct token_pattern *pattern;
-    char *text;
+    const char *text;
     size_t text_size;
 };
 
@@ -34,7 +34,7 @@ struct token_normalizers {
     size_t count, capacity;
 };
 
-/* Adds a step, which takes over its pattern and text, on failure too. */
+/* Adds a step with a copy of its text; takes over its pattern, on failure too. */
 int32_t token_normalizers_add(struct token_normalizers *list, struct token_normalizer step, struct accel_error *error);
 void token_normalizers_free(struct token_normalizers *list);
 

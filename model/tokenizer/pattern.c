@@ -331,10 +331,23 @@ void token_pattern_free(struct token_pattern *pattern)
     free(pattern);
 }
 
-void token_step_free(struct token_pattern *pattern, char *text)
+void token_step_free(struct token_pattern *pattern, const char *text)
 {
     token_pattern_free(pattern);
-    free(text);
+    free((char *)text);
+}
+
+int32_t token_step_reserve(void *items, size_t *capacity, size_t count, size_t bytes, struct token_pattern *pattern,
+                           const char **text, size_t size, struct accel_error *error)
+{
+    const char *copy = *text == NULL ? NULL : token_copy(*text, size);
+
+    if ((copy == NULL && *text != NULL) || !token_array_grow(items, capacity, count + 1, bytes)) {
+        token_step_free(pattern, copy);
+        return accel_error_no_memory(error, "for a tokenizer");
+    }
+    *text = copy;
+    return ACCEL_OK;
 }
 
 static void find_text(struct token_cursor *cursor, size_t *out_start, size_t *out_end)

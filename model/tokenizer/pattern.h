@@ -25,7 +25,12 @@ int32_t token_pattern_create_text(const char *text, size_t size, struct token_pa
 void token_pattern_free(struct token_pattern *pattern);
 
 /* Frees what a step of a normalizer, splitter or decoder owns: its pattern and its text. Either may be NULL. */
-void token_step_free(struct token_pattern *pattern, char *text);
+void token_step_free(struct token_pattern *pattern, const char *text);
+
+/* Makes space in a list of `count` steps of `bytes` for one more, and replaces its *text, of `size`, by a copy; frees
+ * the pattern on failure. */
+int32_t token_step_reserve(void *items, size_t *capacity, size_t count, size_t bytes, struct token_pattern *pattern,
+                           const char **text, size_t size, struct accel_error *error);
 
 /* Iterates over the matches in a text; starts zeroed except for pattern, text and size. */
 struct token_cursor {

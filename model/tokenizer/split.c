@@ -9,12 +9,12 @@ const char token_gpt2_rule[] = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^
 
 int32_t token_splitters_add(struct token_splitters *list, struct token_splitter step, struct accel_error *error)
 {
-    if (!token_array_grow(&list->items, &list->capacity, list->count + 1, sizeof(*list->items))) {
-        token_step_free(step.pattern, step.text);
-        return accel_error_no_memory(error, "to split text");
-    }
-    list->items[list->count++] = step;
-    return ACCEL_OK;
+    int32_t code = token_step_reserve(&list->items, &list->capacity, list->count, sizeof(*list->items), step.pattern,
+                                      &step.text, step.text_size, error);
+
+    if (code == ACCEL_OK)
+        list->items[list->count++] = step;
+    return code;
 }
 
 void token_splitters_free(struct token_splitters *list)

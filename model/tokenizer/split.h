@@ -40,7 +40,7 @@ struct token_splitter {
     bool invert;                   /* the matches are words, and the text between them is a delimiter */
     bool cut;                      /* MARK: cut before each mark */
     struct token_pattern *pattern; /* PATTERN; MARK: the mark itself */
-    char *text;                    /* MARK: the mark */
+    const char *text;              /* MARK: the mark */
     size_t text_size;
 };
 
@@ -66,7 +66,7 @@ void token_pieces_free(struct token_pieces *pieces);
 /* Adds a piece unless it is empty; false when memory ends. */
 bool token_pieces_add(struct token_pieces *pieces, size_t start, size_t end, bool first);
 
-/* Adds a step and takes ownership of its pattern and text, also on failure. */
+/* Adds a step with a copy of its text; takes over its pattern, on failure too. */
 int32_t token_splitters_add(struct token_splitters *list, struct token_splitter step, struct accel_error *error);
 void token_splitters_free(struct token_splitters *list);
 

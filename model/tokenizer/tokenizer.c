@@ -134,25 +134,15 @@ int32_t token_add_bert_words(struct token_splitters *list, struct accel_error *e
 int32_t token_add_replace(struct accel_tokenizer *tokenizer, bool decoder, const char *from, const char *to,
                           const char *where, struct accel_error *error)
 {
-    struct token_pattern *pattern;
-    int32_t code = token_pattern_create_text(from, strlen(from), &pattern, error);
-    char *text = token_copy(to, strlen(to));
+    struct token_decoder decode = {.kind = TOKEN_DECODE_REPLACE, .text = to, .text_size = strlen(to)};
+    struct token_normalizer normalize = {.kind = TOKEN_NORMALIZE_REPLACE, .text = to, .text_size = strlen(to)};
+    int32_t code = token_pattern_create_text(from, strlen(from), &normalize.pattern, error);
 
-    if (code == ACCEL_OK && text != NULL && decoder) {
-        struct token_decoder step = {
-            .kind = TOKEN_DECODE_REPLACE, .pattern = pattern, .text = text, .text_size = strlen(to)};
-
-        return token_decoders_add(&tokenizer->decoders, step, where, error);
-    }
-    if (code == ACCEL_OK && text != NULL) {
-        struct token_normalizer step = {
-            .kind = TOKEN_NORMALIZE_REPLACE, .pattern = pattern, .text = text, .text_size = strlen(to)};
-
-        return token_normalizers_add(&tokenizer->normalizers, step, error);
-    }
-    token_pattern_free(pattern);
-    free(text);
-    return accel_error_no_memory(error, "for a tokenizer");
+    decode.pattern = normalize.pattern;
+    if (code != ACCEL_OK)
+        return code;
+    return decoder ? token_decoders_add(&tokenizer->decoders, decode, where, error)
+                   : token_normalizers_add(&tokenizer->normalizers, normalize, error);
 }
 
 /* State of one call of encode, in addition to the tokenizer. */

@@ -65,7 +65,7 @@ refuse "block formats and the drivers' library know no models" "$private(model/|
 #   core/base/          files, texts, checks
 #   core/plugin/plugin.h, core/topology/topology.h, core/registry/{context,machine}.h, core/profile/profile.h    limits of
 #                       the machine, faults of profiles, hwloc's description, names of hardware
-#   core/profile/yaml.h doctor.yaml
+#   core/profile/{members,yaml}.h   doctor.yaml
 #   core/snapshot/      the fields of a snapshot, which it writes and replay reads
 #   core/thread/pool.h  threads of the measurement
 #   of tools/tables, which reads compat.yaml, claims.yaml and advice.yaml:
@@ -78,7 +78,7 @@ refuse "block formats and the drivers' library know no models" "$private(model/|
 exceptions='^tools/accel-scores/[a-z]*\.c:.*"(core/base/(file|text)|model/file/fault)\.h"'
 exceptions="$exceptions|^tools/accelctl/words\.c:.*\"core/profile/keys\.h\""
 exceptions="$exceptions|^tools/accelctl/commands/info\.c:.*\"model/family/families\.def\""
-exceptions="$exceptions|^tools/doctor/[a-z_]*\.[ch]:.*\"core/(base/[a-z0-9]*|plugin/plugin|topology/topology|registry/(context|machine)|profile/(profile|yaml)"
+exceptions="$exceptions|^tools/doctor/[a-z_]*\.[ch]:.*\"core/(base/[a-z0-9]*|plugin/plugin|topology/topology|registry/(context|machine)|profile/(members|profile|yaml)"
 exceptions="$exceptions|snapshot/[a-z]*|thread/pool)\.h\""
 exceptions="$exceptions|^tools/tables/[a-z]*\.[ch]:.*\"core/(base/(arena|file|strbuf)|profile/(condition|keys|members|profile|yaml))\.h\""
 exceptions="$exceptions|^tools/history/history\.[ch]:.*\"core/(base/(file|strbuf)|plan/history)\.h\""

@@ -19,6 +19,12 @@ struct accel_doctor_words {
     uint32_t count;
 };
 
+/** A list of numbers. */
+struct accel_doctor_numbers {
+    const uint32_t *items;
+    uint32_t count;
+};
+
 /** Kind of a requirement. */
 enum accel_doctor_need_kind {
     DOCTOR_KERNEL, /**< a kernel module that drives the PCI function: one of `names` */
@@ -48,14 +54,12 @@ struct accel_doctor_entry {
     const char *about; /**< description of hardware that computes nothing; may be empty */
     const char *reason;
     const char *place;
-    uint32_t vendor;         /**< PCI vendor; 0: no PCI function */
-    const uint32_t *devices; /**< PCI devices; none: all of the vendor */
-    const uint32_t *classes; /**< 16-bit PCI classes; none: all */
-    uint32_t device_count;
-    uint32_t class_count;
-    struct accel_doctor_words tree;    /**< prefixes of `compatible` in the device tree */
-    struct accel_doctor_words drivers; /**< accel drivers that support it, best first; none: no driver does */
-    bool computes;                     /**< false: a display adapter or the like */
+    uint32_t vendor;                     /**< PCI vendor; 0: no PCI function */
+    struct accel_doctor_numbers devices; /**< PCI devices; none: all of the vendor */
+    struct accel_doctor_numbers classes; /**< 16-bit PCI classes; none: all */
+    struct accel_doctor_words tree;      /**< prefixes of `compatible` in the device tree */
+    struct accel_doctor_words drivers;   /**< accel drivers that support it, best first; none: no driver does */
+    bool computes;                       /**< false: a display adapter or the like */
     const struct accel_doctor_need *needs;
     uint32_t need_count;
 };
