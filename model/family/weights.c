@@ -13,7 +13,7 @@
 static int32_t refuse_shape(const struct accel_model_file *file, const struct accel_model_tensor *tensor,
                             const char *wanted, struct accel_error *error)
 {
-    const char *source = model_derived_source(tensor);
+    const char *source = model_derived_source(tensor, 0);
     char shape[MODEL_SHAPE_BYTES];
 
     return accel_error_set(

@@ -335,11 +335,11 @@ int32_t model_derive(struct accel_model_file *file, const struct model_derivatio
     return code;
 }
 
-const char *model_derived_source(const struct accel_model_tensor *tensor)
+const char *model_derived_source(const struct accel_model_tensor *tensor, uint64_t index)
 {
     const struct model_derived *derived = ((const struct model_tensor *)(const void *)tensor)->derived;
 
-    return derived == NULL ? NULL : derived->sources[0].face.name;
+    return derived == NULL || index >= derived->count ? NULL : derived->sources[index].face.name;
 }
 
 bool model_product_factors(const struct accel_model_tensor *tensor, uint64_t count, float *out_factors)

@@ -32,8 +32,8 @@ struct model_derived;
 int32_t model_derive(struct accel_model_file *file, const struct model_derivation *derivations, uint64_t count,
                      struct accel_error *error);
 
-/* Returns the name of the first source of a tensor, NULL if it is stored as it is read. For messages. */
-const char *model_derived_source(const struct accel_model_tensor *tensor);
+/* Returns the name of a source of a tensor, NULL past the last, and if the tensor is stored as it is read. */
+const char *model_derived_source(const struct accel_model_tensor *tensor, uint64_t index);
 
 /* Finds what multiplies products with each of the `count` matrices that a matrix is stacked from, or with one that is
  * not stacked. Returns false if nothing does. */

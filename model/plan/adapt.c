@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Adaptive precision. If precision.dynamic is on and the plan exceeds its memory, matrices step down to fewer
- * bits: first the matrix that adds the least squared relative error per byte saved. If precision.tolerance is set,
- * converted matrices whose error exceeds it step up as far as memory allows. Errors are measured: evenly spaced
- * rows of the file are encoded, decoded and compared with the original values. The model is then planned again
- * with the new types, and the plan gets one note for all matrices of a role with equal old and new types, with
- * type, bytes and error before and after.
+ * Adaptive precision. If precision.dynamic is on and the plan exceeds its memory, matrices, and the experts of a layer
+ * together, step down to fewer bits: first the matrix that adds the least squared relative error per byte saved. If
+ * precision.tolerance is set, converted matrices whose error exceeds it step up as far as memory allows. Errors are
+ * measured: evenly spaced rows of the file are encoded, decoded and compared with the original values. The model is
+ * then planned again with the new types, and the plan gets one note for all matrices of a role with equal old and new
+ * types, with type, bytes and error before and after.
  */
 #include "model/plan/adapt.h"
 
@@ -15,6 +15,7 @@
 
 #include <accel/quant/format.h>
 
+#include "model/file/derived.h"
 #include "model/file/rows.h"
 
 /* Rows sampled from a matrix. */
@@ -78,7 +79,7 @@ static struct form form_of(const struct adapting *a, const struct matrix *m, uin
 
     if (bits == 16)
         return (struct form){reads(a->plan, ACCEL_F16) ? ACCEL_F16 : ACCEL_TYPE_NONE,
-                             m->tensor->dims[0] * m->tensor->dims[1] * 2, 0};
+                             model_tensor_elements(m->tensor) * 2, 0};
     for (uint32_t log2_group = a->log2_group; log2_group >= 5; log2_group--) {
         uint32_t type = ACCEL_PLANAR(bits, log2_group, a->scheme);
 
@@ -164,33 +165,104 @@ static struct form find_above(const struct adapting *a, const struct matrix *m)
 
 /* ---- matrices ---- */
 
-/* Lists all matrices of the model that the file contains, with their planned types. */
+/* The planned weights, ordered by name. */
+struct named {
+    const struct accel_plan_weight *weight;
+    uint32_t index;
+    uint32_t zero;
+    uint64_t elements;
+};
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(((const struct named *)a)->weight->name, ((const struct named *)b)->weight->name);
+}
+
+static const struct named *find_named(const struct named *names, uint32_t count, const char *name)
+{
+    const struct accel_plan_weight weight = {.name = name};
+    const struct named wanted = {.weight = &weight};
+
+    return name == NULL ? NULL : bsearch(&wanted, names, count, sizeof(*names), compare_names);
+}
+
+static bool add_weight(struct matrix *m, uint32_t *indices, const struct named *found, uint64_t *out_elements)
+{
+    if (found == NULL || (m->count != 0 && found->weight->type != m->begun.type))
+        return false;
+    indices[m->count++] = found->index;
+    m->begun.type = found->weight->type;
+    m->begun.bytes += found->weight->bytes;
+    *out_elements += found->elements;
+    return true;
+}
+
+/* Adds a matrix, or experts, if the plan has its weights in one type: one with the name of the tensor, or all from
+ * which it is stacked. */
+static void add_matrix(struct adapting *a, const struct accel_model_tensor *tensor, const struct named *names,
+                       uint32_t name_count)
+{
+    uint32_t *indices = a->indices + a->index_count;
+    struct matrix m = {.tensor = tensor, .indices = indices};
+    uint64_t elements = 0, sources = 0;
+    const char *source;
+
+    if (!add_weight(&m, indices, find_named(names, name_count, tensor->name), &elements))
+        while ((source = model_derived_source(tensor, sources)) != NULL && a->index_count + sources < name_count &&
+               add_weight(&m, indices, find_named(names, name_count, source), &elements))
+            sources++;
+    /* Tensors that share a weight, with some of its rows each, cannot have types of their own. */
+    if (m.count == 0 || elements != model_tensor_elements(tensor))
+        return;
+    m.now = m.begun;
+    a->index_count += m.count;
+    a->matrices[a->count++] = m;
+}
+
+/* Returns whether the type of a tensor can change: of a matrix, or of experts without a limit, which reads them as they
+ * are. */
+static bool is_matrix(const struct adapting *a, const struct accel_model_tensor *tensor)
+{
+    const bool has_limit = plan_expert_limit(accel_model_plan_plan(a->plan)) != 0;
+
+    for (uint32_t d = 0; d < tensor->rank; d++)
+        if (tensor->dims[d] < 2 && (d != 0 || tensor->rank == 2))
+            return false;
+    return tensor->rank == 2 || (tensor->rank == 3 && !has_limit);
+}
+
+/* Lists all matrices and experts of the model that the file contains, with their planned types. */
 static int32_t list_matrices(struct adapting *a)
 {
     const struct accel_plan *made = accel_model_plan_plan(a->plan);
-    uint32_t all = accel_plan_weight_count(made);
+    const struct accel_sketch *shapes = accel_model_description_sketch(a->plan->subject->description);
+    const uint32_t all = accel_plan_weight_count(made);
+    struct named *names = calloc((size_t)all + 1, sizeof(*names));
     uint64_t widest = 0, bytes = 0;
 
     a->matrices = calloc((size_t)all + 1, sizeof(*a->matrices));
+    a->indices = calloc((size_t)all + 1, sizeof(*a->indices));
     /* Each step up needs more bytes than the one before, and the last is the file's type. */
     a->steps = calloc(((size_t)all + 1) * (RUNGS + 1), sizeof(*a->steps));
-    if (a->matrices == NULL || a->steps == NULL)
+    if (a->matrices == NULL || a->indices == NULL || a->steps == NULL || names == NULL) {
+        free(names);
         return accel_error_no_memory(a->error, "to adapt the precision of a model");
-    for (uint32_t i = 0; i < all; i++) {
-        const struct accel_plan_weight *weight = accel_plan_weight_get(made, i);
-        const struct accel_model_tensor *tensor = accel_model_file_find(a->file, weight->name);
+    }
+    for (uint32_t i = 0; i < all; i++)
+        names[i] =
+            (struct named){accel_plan_weight_get(made, i), i, 0, shapes->weights[i].rows * shapes->weights[i].columns};
+    qsort(names, all, sizeof(*names), compare_names);
+    for (uint64_t i = 0; i < accel_model_file_tensor_count(a->file); i++) {
+        const struct accel_model_tensor *tensor = accel_model_file_tensor(a->file, i);
         struct model_rows rows;
 
-        if (tensor == NULL || tensor->rank != 2 || tensor->dims[0] < 2 || tensor->dims[1] < 2 ||
-            model_rows_of(tensor, tensor->type, &rows) != ACCEL_OK)
+        if (!is_matrix(a, tensor) || model_rows_of(tensor, tensor->type, &rows) != ACCEL_OK)
             continue;
         widest = rows.width > widest ? rows.width : widest;
         bytes = rows.all_bytes > bytes ? rows.all_bytes : bytes;
-        a->matrices[a->count++] = (struct matrix){.tensor = tensor,
-                                                  .index = i,
-                                                  .begun = {weight->type, weight->bytes, 0},
-                                                  .now = {weight->type, weight->bytes, 0}};
+        add_matrix(a, tensor, names, all);
     }
+    free(names);
     /* No encoded row is larger than one of F32. */
     a->values = malloc((size_t)(2 * widest + widest) * sizeof(float) + (size_t)bytes + 1);
     return a->values == NULL ? accel_error_no_memory(a->error, "to adapt the precision of a model") : ACCEL_OK;
@@ -202,7 +274,7 @@ static int32_t list_matrices(struct adapting *a)
  * matrix has a step down. */
 static double price_of(const struct matrix *m)
 {
-    double elements = (double)m->tensor->dims[0] * (double)m->tensor->dims[1];
+    double elements = (double)model_tensor_elements(m->tensor);
 
     return (m->below.error * m->below.error - m->now.error * m->now.error) * elements /
            (double)(m->now.bytes - m->below.bytes);
@@ -312,8 +384,8 @@ static int32_t apply(struct adapting *a)
     plan->stepped_shapes = *shapes;
     plan->stepped_shapes.weights = weights;
     for (uint32_t i = 0; i < a->count; i++)
-        if (a->matrices[i].now.type != a->matrices[i].begun.type)
-            weights[a->matrices[i].index].wanted = a->matrices[i].now.type;
+        for (uint32_t w = 0; w < a->matrices[i].count && a->matrices[i].now.type != a->matrices[i].begun.type; w++)
+            weights[a->matrices[i].indices[w]].wanted = a->matrices[i].now.type;
     return model_plan_remake(plan, a->error);
 }
 
@@ -416,11 +488,16 @@ int32_t model_plan_adapt(struct accel_model_plan *plan, struct accel_error *erro
         code = fit_tolerance(&a, tolerance);
     if (code == ACCEL_OK)
         code = adapt_note_steps(&a);
+    if (code == ACCEL_OK)
+        code = adapt_note_others(&a, measured        ? "precision.measure"
+                                     : tolerance > 0 ? "precision.tolerance"
+                                                     : "precision.dynamic");
     if (code == ACCEL_OK && measured)
         code = measure_now(&a);
     if (code == ACCEL_OK && measured)
         code = adapt_note_errors(&a);
     free(a.matrices);
+    free(a.indices);
     free(a.steps);
     free(a.values);
     return code;

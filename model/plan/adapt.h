@@ -13,9 +13,11 @@ struct form {
     double error; /* relative; 0 for the file's own type */
 };
 
+/* A matrix of the file, or the experts of a layer, which are matrices one behind the other. */
 struct matrix {
     const struct accel_model_tensor *tensor;
-    uint32_t index; /* index in the shape plan */
+    const uint32_t *indices; /* of its weights in the shape plan */
+    uint32_t count;          /* of them */
     uint32_t zero;
     struct form begun, now, below;
 };
@@ -30,6 +32,8 @@ struct adapting {
     struct accel_model_plan *plan;
     const struct accel_model_file *file;
     struct matrix *matrices;
+    uint32_t *indices; /* of their weights in the shape plan */
+    uint32_t index_count;
     struct step *steps; /* up, in order */
     uint32_t count;
     uint32_t step_count;
@@ -46,5 +50,8 @@ int32_t adapt_note_steps(const struct adapting *a);
 
 /* Adds one note with the error of all converted matrices; measures the errors of `now`. */
 int32_t adapt_note_errors(const struct adapting *a);
+
+/* Adds one note, with the key of a setting, for all weights of which the types cannot change. */
+int32_t adapt_note_others(const struct adapting *a, const char *key);
 
 #endif

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <accel/quant/format.h>
@@ -24,7 +25,7 @@ struct group {
 
 static const char *role_of(const struct adapting *a, const struct matrix *m)
 {
-    return a->plan->stepped_shapes.weights[m->index].role;
+    return a->plan->stepped_shapes.weights[m->indices[0]].role;
 }
 
 static bool is_same_step(const struct adapting *a, const struct matrix *one, const struct matrix *other)
@@ -41,11 +42,11 @@ static void sum_group(const struct adapting *a, const struct matrix *first, stru
 
         if (!is_same_step(a, first, m))
             continue;
-        out->count++;
+        out->count += m->count;
         out->begun_bytes += m->begun.bytes;
         out->now_bytes += m->now.bytes;
-        out->begun_squares += m->begun.error * m->begun.error;
-        out->now_squares += m->now.error * m->now.error;
+        out->begun_squares += m->count * m->begun.error * m->begun.error;
+        out->now_squares += m->count * m->now.error * m->now.error;
     }
 }
 
@@ -105,8 +106,8 @@ int32_t adapt_note_errors(const struct adapting *a)
 
         if (m->now.type == m->tensor->type)
             continue;
-        converted++;
-        squares += m->now.error * m->now.error;
+        converted += m->count;
+        squares += m->count * m->now.error * m->now.error;
         worst = worst == NULL || m->now.error > worst->now.error ? m : worst;
     }
     if (worst == NULL)
@@ -116,5 +117,36 @@ int32_t adapt_note_errors(const struct adapting *a)
                  "%u matrices are converted: relative error %.5f in the mean of squares, at most %.5f "
                  "(%.160s)",
                  converted, sqrt(squares / converted), worst->now.error, worst->tensor->name);
+    return accel_plan_note(a->plan->plan, &note, a->error);
+}
+
+int32_t adapt_note_others(const struct adapting *a, const char *key)
+{
+    const struct accel_sketch *shapes = accel_model_description_sketch(a->plan->subject->description);
+    bool *is_listed = calloc((size_t)shapes->weight_count + 1, sizeof(*is_listed));
+    const char *first = NULL;
+    uint32_t others = 0;
+    char text[400];
+    struct accel_plan_note note = {
+        .size = sizeof(note), .level = ACCEL_NOTE_INFO, .key = key, .text = text, .remedy = ""};
+
+    if (is_listed == NULL)
+        return accel_error_no_memory(a->error, "to adapt the precision of a model");
+    for (uint32_t i = 0; i < a->index_count; i++)
+        is_listed[a->indices[i]] = true;
+    for (uint32_t w = 0; w < shapes->weight_count; w++) {
+        if (is_listed[w] || shapes->weights[w].rows < 2 || shapes->weights[w].columns < 2)
+            continue;
+        first = first == NULL ? shapes->weights[w].name : first;
+        others++;
+    }
+    free(is_listed);
+    if (others == 0)
+        return ACCEL_OK;
+    snprintf(text, sizeof(text),
+             "%" PRIu32
+             " %s (%.200s%s) no part: of a type that is not decoded, of rows that several matrices share, or "
+             "experts that are read from the file",
+             others, others == 1 ? "weight takes" : "weights take", first, others == 1 ? "" : ", ...");
     return accel_plan_note(a->plan->plan, &note, a->error);
 }

@@ -98,7 +98,7 @@ int32_t session_types_create(struct accel_session *session, struct accel_error *
 
         /* The plan has the tensors of the file: experts one by one, whose types are alike. */
         if (weight == NULL)
-            weight = find_planned(weights, converted, model_derived_source(tensor));
+            weight = find_planned(weights, converted, model_derived_source(tensor, 0));
         /* The file owns the tensor's name and outlives the session; the plan's name lives until it is replanned. */
         if (weight != NULL && tensor->rank >= 2)
             rows[count++] = (struct weight_type){.name = tensor->name, .type = weight->type};

@@ -10,6 +10,7 @@ static const struct gpu_api api = {
     .sources = gpu_opencl_sources,
     .source_count = sizeof(gpu_opencl_sources) / sizeof(*gpu_opencl_sources),
     .cache_bytes = OPENCL_BINARY_BYTES,
+    .queue_bytes = sizeof(struct gpu_queue),
     .pipeline_cached = opencl_pipeline_cached,
 #define GPU_SLOT(name) .name = opencl_##name,
 #include "sdk/gpu/slots.def"

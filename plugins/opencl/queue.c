@@ -16,8 +16,6 @@ int32_t opencl_queue_create(struct gpu_device *device, struct gpu_queue **out_qu
     cl_int result = CL_SUCCESS;
     int32_t code = host->allocate(host, ACCEL_MEMORY_PROGRAM, sizeof(*queue), 64, &block, error);
 
-    _Static_assert(sizeof(*queue) <= GPU_API_QUEUE_BYTES, "plans count less for a queue");
-
     *out_queue = NULL;
     if (code != ACCEL_OK)
         return code;

@@ -51,6 +51,7 @@ static const struct gpu_api api = {
     .sources = gpu_spirv_sources,
     .source_count = sizeof(gpu_spirv_sources) / sizeof(*gpu_spirv_sources),
     .cache_bytes = VULKAN_CACHE_BYTES,
+    .queue_bytes = sizeof(struct gpu_queue),
     .cache_header = sizeof(VkPipelineCacheHeaderVersionOne),
     .slack = VULKAN_SLACK,
     .memory_now = vulkan_memory_now,

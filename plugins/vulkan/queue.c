@@ -8,25 +8,6 @@
 
 #include "plugins/vulkan/vulkan.h"
 
-#define MOST_BUFFERS (GPU_OPERATIONS + 1u)
-
-/* One submit in flight. */
-struct slot {
-    VkCommandPool pool;
-    uint64_t value; /**< of the submit that used it last; 0: none did */
-    uint32_t made;  /**< command buffers of the pool */
-    uint32_t used;  /**< of them, by the submit */
-    VkCommandBuffer buffers[GPU_OPERATIONS / 2 + 1];
-};
-
-struct gpu_queue {
-    struct gpu_device *device;
-    VkSemaphore timeline;
-    uint32_t next; /**< slot */
-    struct slot slots[VULKAN_IN_FLIGHT];
-    VkCommandBuffer list[MOST_BUFFERS]; /**< of the submit that is being put together */
-};
-
 /* ---- creation ---- */
 
 static int32_t create_semaphore(struct gpu_queue *queue, struct accel_error *error)
@@ -44,7 +25,7 @@ static int32_t create_semaphore(struct gpu_queue *queue, struct accel_error *err
 
 /* Adds a command buffer to the slot's pool. Slots start with one; only a submit that copies between lists needs more.
  */
-static int32_t grow(struct gpu_queue *queue, struct slot *slot, struct accel_error *error)
+static int32_t grow(struct gpu_queue *queue, struct vulkan_slot *slot, struct accel_error *error)
 {
     struct gpu_device *device = queue->device;
     VkCommandBufferAllocateInfo info = {
@@ -61,7 +42,7 @@ static int32_t grow(struct gpu_queue *queue, struct slot *slot, struct accel_err
     return ACCEL_OK;
 }
 
-static int32_t create_slot(struct gpu_queue *queue, struct slot *slot, struct accel_error *error)
+static int32_t create_slot(struct gpu_queue *queue, struct vulkan_slot *slot, struct accel_error *error)
 {
     struct gpu_device *device = queue->device;
     VkCommandPoolCreateInfo info = {
@@ -82,7 +63,6 @@ int32_t vulkan_queue_create(struct gpu_device *device, struct gpu_queue **out_qu
     int32_t code;
 
     *out_queue = NULL;
-    _Static_assert(sizeof(*queue) <= GPU_API_QUEUE_BYTES, "plans count less for a queue");
     code = vulkan_allocate(device, ACCEL_MEMORY_PROGRAM, sizeof(*queue), &memory, error);
     if (code != ACCEL_OK)
         return code;
@@ -113,7 +93,8 @@ void vulkan_queue_free(struct gpu_queue *queue)
 
 /* ---- recording ---- */
 
-static int32_t begin(struct gpu_queue *queue, struct slot *slot, VkCommandBuffer *out_buffer, struct accel_error *error)
+static int32_t begin(struct gpu_queue *queue, struct vulkan_slot *slot, VkCommandBuffer *out_buffer,
+                     struct accel_error *error)
 {
     VkCommandBufferBeginInfo info = {
         .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
@@ -154,7 +135,7 @@ static void record(const struct gpu_queue *queue, const struct gpu_operation *op
 }
 
 /* Puts together the command buffers of a submit: one for each run of copies, those of lists between them. */
-static int32_t gather(struct gpu_queue *queue, struct slot *slot, const struct gpu_operation *operations,
+static int32_t gather(struct gpu_queue *queue, struct vulkan_slot *slot, const struct gpu_operation *operations,
                       uint32_t count, uint32_t *out_count, struct accel_error *error)
 {
     VkCommandBuffer open = NULL;
@@ -195,10 +176,10 @@ static int32_t lost(const struct gpu_device *device, struct accel_error *error)
 }
 
 /* The next slot of the ring, when its last submit is done. */
-static int32_t acquire_slot(struct gpu_queue *queue, struct slot **out_slot, struct accel_error *error)
+static int32_t acquire_slot(struct gpu_queue *queue, struct vulkan_slot **out_slot, struct accel_error *error)
 {
     struct gpu_device *device = queue->device;
-    struct slot *slot = &queue->slots[queue->next];
+    struct vulkan_slot *slot = &queue->slots[queue->next];
     uint64_t done = 0;
     VkResult result = device->call.GetSemaphoreCounterValue(device->handle, queue->timeline, &done);
 
@@ -256,7 +237,7 @@ static int32_t start(struct gpu_queue *queue, uint32_t buffers, const struct gpu
 int32_t vulkan_submit(struct gpu_queue *queue, const struct gpu_operation *operations, uint32_t count,
                       const struct gpu_point *waits, uint32_t wait_count, uint64_t value, struct accel_error *error)
 {
-    struct slot *slot = NULL;
+    struct vulkan_slot *slot = NULL;
     uint32_t buffers = 0;
     int32_t code;
 

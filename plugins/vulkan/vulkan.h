@@ -313,6 +313,25 @@ struct gpu_pipeline {
     const struct vulkan_layout *layout; /**< of the device */
 };
 
+#define VULKAN_MOST_BUFFERS (GPU_OPERATIONS + 1u)
+
+/* One submit in flight. */
+struct vulkan_slot {
+    VkCommandPool pool;
+    uint64_t value; /**< of the submit that used it last; 0: none did */
+    uint32_t made;  /**< command buffers of the pool */
+    uint32_t used;  /**< of them, by the submit */
+    VkCommandBuffer buffers[GPU_OPERATIONS / 2 + 1];
+};
+
+struct gpu_queue {
+    struct gpu_device *device;
+    VkSemaphore timeline;
+    uint32_t next; /**< slot */
+    struct vulkan_slot slots[VULKAN_IN_FLIGHT];
+    VkCommandBuffer list[VULKAN_MOST_BUFFERS]; /**< of the submit that is being put together */
+};
+
 struct gpu_list {
     struct gpu_device *device;
     const struct gpu_dispatch *dispatches; /**< the library's */

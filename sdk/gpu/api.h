@@ -192,6 +192,7 @@ struct gpu_api {
     uint64_t cache_bytes;  /**< bound of the host memory (class HOST) that cache_write allocates at once, and that
                                 cache_read holds beyond its input; larger kernels are left out of the cache */
     uint64_t cache_header; /**< bytes that cache_write writes without any kernel; 0: none */
+    uint64_t queue_bytes;  /**< host memory (class PROGRAM) of a queue */
     const char *slack;     /**< unaccounted device memory beyond the requests of memory_create, with its bound, as text
                                 for plans; NULL: none */
 
@@ -275,9 +276,6 @@ struct gpu_api {
     /** Makes a queue usable again after a failure, when nothing is in flight, or returns ACCEL_E_DEVICE_LOST. */
     int32_t (*reset)(struct gpu_queue *queue, struct accel_error *error);
 };
-
-/** Upper bound, counted in plans, of the host memory (class PROGRAM) that a queue of the API takes. */
-#define GPU_API_QUEUE_BYTES (96u << 10)
 
 /** Maximum operations of one submit. A state change needs one per part and contiguous range. */
 #define GPU_OPERATIONS 1024u

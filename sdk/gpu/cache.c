@@ -411,7 +411,7 @@ void gpu_cache_probe(struct gpu_cache *cache, const struct gpu_key *key)
     cache->api->pipeline_free(cache->device, pipeline);
 }
 
-uint64_t gpu_cache_most(const struct gpu_cache *cache)
+uint64_t gpu_cache_most(const struct gpu_cache *cache, bool has_all)
 {
     /* A file no larger than the API's own header shows that this device exports no kernels, as the probe does. */
     const bool is_empty = cache->bytes != 0 ? cache->bytes <= cache->api->cache_header
@@ -420,7 +420,9 @@ uint64_t gpu_cache_most(const struct gpu_cache *cache)
 
     if (cache->folder[0] == '\0')
         return 0;
-    return 2 * (bytes + sizeof(struct header)) + (is_empty ? 0 : 2 * cache->api->cache_bytes);
+    /* An entry of the API's copy takes a few bytes more than in the file, which is little beside a kernel. A kernel
+     * that is exported again was taken from the copy before. */
+    return 2 * (bytes + sizeof(struct header)) + (is_empty ? 0 : has_all ? bytes / 64 : 2 * cache->api->cache_bytes);
 }
 
 void gpu_cache_close(struct gpu_cache *cache)

@@ -13,6 +13,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #include <accel/driver/sdk.h>
 
@@ -48,8 +49,9 @@ void gpu_cache_store(struct gpu_cache *cache);
  *  only their header: then nothing larger is ever held. Compiles the kernel at most once. */
 void gpu_cache_probe(struct gpu_cache *cache, const struct gpu_key *key);
 /** Returns the bound of the host memory (class HOST) that the cache needs while a model is compiled: the file that is
- *  read, its copy in the API, and what the API writes at once. A larger file of another process is not included. */
-uint64_t gpu_cache_most(const struct gpu_cache *cache);
+ *  read, its copy in the API, and, unless `has_all` kernels are in the file, what the API writes at once. A larger file
+ *  of another process is not included. */
+uint64_t gpu_cache_most(const struct gpu_cache *cache, bool has_all);
 /** Ends it; the file stays. */
 void gpu_cache_close(struct gpu_cache *cache);
 

@@ -11,10 +11,13 @@ struct estimate {
     uint32_t kernels, cached; /* needed, and of these already compiled */
     uint64_t stage;           /* staging memory for the largest weight */
     uint64_t widest, largest; /* row and part of a state, which size the bounce memory */
-    uint64_t cache;           /* share of `host`: upper bound for reading and writing the cache file */
+    uint64_t places;          /* share of `host`: PLACE_BYTES */
+    uint64_t later;           /* bytes of all classes that are allocated after the kernels are compiled */
+    uint64_t cache;           /* share of `host`: upper bound for reading and writing the cache file beyond `later` */
 };
 
-/* Host bytes per plane of a weight or part of a state: its list entry and the record of its memory. */
+/* Most host bytes per plane of a weight or part of a state: its list entry and the record of its memory, which parts
+ * may share. */
 #define PLACE_BYTES 256u
 
 /* Adds the device bytes of the weights of a graph that no earlier graph has. */
@@ -41,8 +44,8 @@ static void add_weights(const struct gpu_device_state *gpu, const struct accel_g
         gpu_storage_of(&gpu->limits, tensor.type, tensor.rank, tensor.rows, tensor.width, &storage);
         out->weights += gpu_storage_total(&storage);
         out->stage = gpu_storage_total(&storage) > out->stage ? gpu_storage_total(&storage) : out->stage;
-        out->host +=
-            sizeof(struct gpu_weight) + strlen(value->key) + 1 + (uint64_t)storage.parts * storage.planes * PLACE_BYTES;
+        out->host += sizeof(struct gpu_weight) + strlen(value->key) + 1;
+        out->places += (uint64_t)storage.parts * storage.planes * PLACE_BYTES;
     }
 }
 
@@ -62,10 +65,11 @@ static void add_values(const struct gpu_device_state *gpu, const struct accel_gr
         gpu_tensor_measure(&gpu->limits, &tensor, graph, v, symbols, 1);
         if (value->role == ACCEL_ROLE_STATE) {
             out->program += GPU_ALIGNMENT;
-            out->host += PLACE_BYTES;
+            out->places += PLACE_BYTES;
             out->widest = tensor.pitch[0] > out->widest ? tensor.pitch[0] : out->widest;
             if (gpu_tensor_bytes(&tensor) > out->largest)
                 out->largest = gpu_tensor_bytes(&tensor);
+            out->later += gpu_tensor_bytes(&tensor);
         } else if (!gpu->limits.reads && gpu_tensor_bytes(&tensor) > GPU_DOWNLOAD_BYTES) {
             out->program += gpu_tensor_bytes(&tensor) + 4096;
         }
@@ -84,15 +88,17 @@ static int32_t measure(struct gpu_module *module, const struct accel_graph *cons
                        const struct accel_compile_options *options, struct estimate *out, struct accel_error *error)
 {
     const uint64_t *buckets = options == NULL ? NULL : options->buckets;
+    const uint64_t queue = module->gpu->api->queue_bytes + gpu_queue_bytes(&module->gpu->limits);
 
     *out = (struct estimate){.host = sizeof(struct gpu_instance) + sizeof(struct gpu_device_state),
                              .program = sizeof(*module) + module->program_count * sizeof(struct gpu_program) +
-                                        2 * GPU_API_QUEUE_BYTES + gpu_queue_bytes(&module->gpu->limits)};
+                                        module->gpu->api->queue_bytes + queue,
+                             .later = queue};
     for (uint32_t p = 0; p < module->program_count; p++) {
         const struct accel_graph *graph = graphs[p];
         uint32_t sets = buckets == NULL ? 1 : options->bucket_counts[p];
         uint64_t symbols[SDK_SYMBOLS];
-        uint64_t scratch = 0;
+        uint64_t scratch = 0, all;
         uint32_t launches = 0;
         int32_t code = sdk_highest(graph, &buckets, sets, symbols, error);
 
@@ -101,15 +107,20 @@ static int32_t measure(struct gpu_module *module, const struct accel_graph *cons
         if (code != ACCEL_OK)
             return code;
         out->scratch = scratch > out->scratch ? scratch : out->scratch;
-        out->program += gpu_program_bytes(graph) + gpu_set_bytes(graph, launches, GPU_RECORDINGS) +
-                        (sets > 1 ? (sets - 1) * gpu_set_bytes(graph, launches, 1) : 0);
+        all = gpu_set_bytes(graph, launches, GPU_RECORDINGS) +
+              (sets > 1 ? (sets - 1) * gpu_set_bytes(graph, launches, 1) : 0);
+        out->later += all;
+        out->program += gpu_program_bytes(graph) + all;
         out->program += launches * (sizeof(struct gpu_compiled) + sizeof(struct gpu_hold));
-        out->host += gpu_shape_plan_bytes(graph) + (graph->value_count + 1u) * PLACE_BYTES;
+        out->host += gpu_shape_plan_bytes(graph);
+        out->places += (graph->value_count + 1u) * PLACE_BYTES;
         add_weights(module->gpu, graphs, p, out);
         add_values(module->gpu, graph, symbols, out);
     }
     out->stage = out->stage < GPU_STAGING_BYTES ? out->stage : GPU_STAGING_BYTES;
     out->program += out->stage + bounce_bytes(out);
+    out->later += out->weights + out->scratch + bounce_bytes(out);
+    out->host += out->places;
     return ACCEL_OK;
 }
 
@@ -120,14 +131,16 @@ static void count_kernels(const struct gpu_module *module, struct estimate *out)
 
     if (module->holds != NULL)
         gpu_cache_probe(&gpu->cache, &module->holds->compiled->key);
-    out->cache = gpu_cache_most(&gpu->cache);
-    out->host += out->cache;
-
     for (const struct gpu_hold *hold = module->holds; hold != NULL; hold = hold->next) {
         out->kernels++;
         if (gpu->api->pipeline_cached != NULL)
             out->cached += gpu->api->pipeline_cached(gpu->device, &hold->compiled->key);
     }
+    /* Kernels that are compiled with a set need the cache beside all else. */
+    out->cache = gpu_cache_most(&gpu->cache, out->cached == out->kernels);
+    if (gpu->precompiles)
+        out->cache -= out->cache < out->later ? out->cache : out->later;
+    out->host += out->cache;
 }
 
 /* Describes the program bytes: shared blocks are counted by their parts, so the text names the possible excess, and the
@@ -135,12 +148,13 @@ static void count_kernels(const struct gpu_module *module, struct estimate *out)
 static void describe_program(const struct gpu_device_state *gpu, const struct estimate *estimate, char *text,
                              size_t bytes)
 {
-    int used = snprintf(text, bytes,
-                        "extents of every value, recordings of every launch, a queue, what copies pass through, "
-                        "constants, padding of states; %llu bytes of it are in use while weights are loaded alone, "
-                        "when the rest is not; memory of the API is not included%s%s",
-                        (unsigned long long)estimate->stage, gpu->api->slack != NULL ? ", nor " : "",
-                        gpu->api->slack != NULL ? gpu->api->slack : "");
+    int used =
+        snprintf(text, bytes,
+                 "extents of every value, recordings of every launch, a queue, what copies pass through, "
+                 "constants, padding of states; at most %llu bytes of it are in use while weights are loaded alone, "
+                 "when the rest is not; memory of the API is not included%s%s",
+                 (unsigned long long)estimate->stage, gpu->api->slack != NULL ? ", nor " : "",
+                 gpu->api->slack != NULL ? gpu->api->slack : "");
 
     if (used < 0 || (size_t)used >= bytes)
         return;
@@ -153,17 +167,19 @@ static void describe_program(const struct gpu_device_state *gpu, const struct es
                  (unsigned long long)gpu->cache.bytes);
 }
 
-/* Describes the host bytes. The size of compiled kernels is known only after compilation, so the plan uses its bound.
- */
+/* Describes the host bytes. The size of compiled kernels is known only after compilation, so the plan uses a bound. It
+ * is needed before the larger part of the memory is allocated. */
 static void describe_host(const struct estimate *estimate, char *text, size_t bytes)
 {
-    int used = snprintf(text, bytes, "a record of every weight, part of a state and buffer");
+    int used = snprintf(text, bytes, "a record of every weight, part of a state and buffer, at most %llu bytes",
+                        (unsigned long long)estimate->places);
 
     if (estimate->cache != 0)
-        used += snprintf(text + used, bytes - (size_t)used,
-                         ", and an upper bound of %llu bytes for reading and writing the file of compiled kernels, "
-                         "whose size is known after compilation",
-                         (unsigned long long)estimate->cache);
+        used +=
+            snprintf(text + used, bytes - (size_t)used,
+                     ", and at most %llu bytes for reading and writing the file of compiled kernels, beyond what is "
+                     "allocated after that",
+                     (unsigned long long)estimate->cache);
     snprintf(text + used, bytes - (size_t)used, "; memory of the API is not included");
 }
 
@@ -192,9 +208,10 @@ int32_t gpu_estimate(struct accel_driver_device *base, const struct accel_graph 
         code = sink->bytes(sink, 0, ACCEL_MEMORY_SCRATCH, bytes.scratch, bytes.scratch,
                            "intermediates laid out by lifetime for the highest symbols, the largest graph", error);
     if (code == ACCEL_OK)
-        code = sink->bytes(sink, 0, ACCEL_MEMORY_PROGRAM, bytes.program, bytes.program, text, error);
+        code = sink->bytes(sink, 0, ACCEL_MEMORY_PROGRAM, bytes.program - bytes.stage, bytes.program, text, error);
     describe_host(&bytes, text, sizeof(text));
     if (code == ACCEL_OK)
-        code = sink->bytes(sink, 0, ACCEL_MEMORY_HOST, bytes.host - bytes.cache, bytes.host, text, error);
+        code =
+            sink->bytes(sink, 0, ACCEL_MEMORY_HOST, bytes.host - bytes.cache - bytes.places, bytes.host, text, error);
     return code;
 }

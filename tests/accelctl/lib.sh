@@ -85,20 +85,25 @@ rows_add_up()
     is "$rows" "$memory" "weights in rows of layers"
 }
 
-# planned_is_used DEVICE MODEL: what shapes tell is used to the byte, the rest is planned no lower than it is used.
+# planned_is_used DEVICE MODEL: what shapes tell is used to the byte, the rest is planned no lower than it is used, and
+# all of it by a fifth higher at most. The peak of host memory is that of reading compiled kernels, before there is more.
 planned_is_used()
 {
     try 0 "$accelctl" run "$2" --json --greedy --ignore-end -n 8 --device "$1" --prompt "Once upon a time"
-    for class in weights state activations scratch program host; do
+    for class in weights state activations scratch program; do
         planned=$(number "memory.classes.$class.planned")
         measured=$(number "memory.classes.$class.allocated")
         checks=$((checks + 1))
         case $class in
-        host) [ "$measured" -le "$planned" ] ;;
         program) [ "$measured" -gt 0 ] && [ "$measured" -le "$planned" ] ;;
         *) [ "$planned" -gt 0 ] && [ "$measured" = "$planned" ] ;;
         esac || fail "$class of $2 on $1: planned $planned, used $measured"
     done
+    planned=$(value memory.planned)
+    measured=$(value memory.allocated)
+    checks=$((checks + 1))
+    [ "$measured" -le "$planned" ] && [ "$((planned * 5))" -le "$((measured * 6))" ] ||
+        fail "memory of $2 on $1: planned $planned, used $measured"
 }
 
 # compiled_by_use DEVICE: kernels that are compiled with the sets that use them write the same text.

@@ -156,6 +156,18 @@ if [ -d "$mixture" ]; then
         is "$("$json" "$work/out" - "parts.*.bytes" | awk '{ s += $1 } END { print s }')" \
             "$(awk '{ s += $1 } END { print s }' "$work/named")" "bytes of the folder in $type, and by its configuration"
     done
+    # They take part where types are chosen by precision.
+    for settings in "precision.dynamic=true --set memory.budget=1100KiB" "precision.adaptive=true" \
+        "weights.type=q2 --set weights.group=32 --set precision.tolerance=100"; do
+        # shellcheck disable=SC2086
+        try 0 "$accelctl" run "$work/mixture" -n 4 -p a --json --set $settings
+        memory_as_planned "of experts with $settings"
+        # shellcheck disable=SC2086
+        try 0 "$accelctl" plan "$work/mixture" --all --set $settings
+        grep -Eq "ffn.(up|down|gate): [1-8] matri.* steps? (down|up)|ffn.gate +8 q4_" "$work/out" ||
+            { cat "$work/out"; fail "experts are left out with $settings"; }
+    done
+    try 0 "$accelctl" plan "$work/mixture" --all --set weights.type=mxfp4_moe
     grep -q "mxfp4" "$work/out" || fail "mxfp4_moe makes no experts in mxfp4"
     # Experts with a limit are read from the file, and so in its type.
     for command in plan "run -n 4 -p a"; do

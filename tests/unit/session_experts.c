@@ -257,6 +257,62 @@ static void experts_that_are_tensors(void **state)
     remove_folder(path);
 }
 
+/* ---- precision ---- */
+
+/* Experts step down as matrices do, those of a layer together, and the run has the memory of the plan. */
+static void check_steps(const char *path, const char *budget)
+{
+    const struct accel_named_value settings[] = {
+        {"context", "256tok", "test"},         {"batch", "32tok", "test"},
+        {"memory.budget", budget, "test"},     {"weights.load", "map", "test"},
+        {"precision.dynamic", "true", "test"}, {"precision.measure", "true", "test"}};
+    struct accel_context *context = make_context();
+    struct accel_model_plan *plan = make_plan(context, path, settings, 6);
+    const struct accel_plan *made = accel_model_plan_plan(plan);
+    struct accel_plan_fit fit = {.size = sizeof(fit)};
+    struct accel_session *session = NULL;
+    struct accel_error error = {0};
+    uint64_t now = 0, peak = 0;
+    uint32_t converted = 0, stepped = 0;
+    char measured[64];
+
+    OK(accel_plan_fit(made, &fit, &error));
+    assert_int_equal(fit.fits, 1);
+    assert_null(accel_plan_setting_find(made, "cpu.expert_bytes"));
+    for (uint32_t i = 0; i < accel_plan_weight_count(made); i++)
+        converted += accel_plan_weight_get(made, i)->converted;
+    snprintf(measured, sizeof(measured), "%" PRIu32 " matrices are converted", converted);
+    for (uint32_t i = 0; i < accel_plan_note_count(made); i++) {
+        const struct accel_plan_note *note = accel_plan_note_get(made, i);
+
+        stepped += strcmp(note->key, "precision.dynamic") == 0 && strncmp(note->text, "ffn.", 4) == 0;
+        if (strcmp(note->key, "precision.measure") == 0)
+            assert_non_null(strstr(note->text, measured));
+    }
+    assert_true(stepped > 0);
+    OK(accel_model_plan_session(plan, &session, &error));
+    OK(accel_session_load(session, &error));
+    OK(accel_memory_usage(context, ACCEL_MEMORY_WEIGHTS, &now, &peak));
+    for (uint32_t i = 0; i < accel_plan_memory_count(made); i++)
+        if (accel_plan_memory_get(made, i)->memory_class == ACCEL_MEMORY_WEIGHTS)
+            assert_int_equal(accel_plan_memory_get(made, i)->bytes, now);
+    accel_model_plan_free(plan);
+    OK(accel_context_free(context, &error));
+}
+
+static void experts_step_down(void **state)
+{
+    char path[PATH_BYTES];
+
+    (void)state;
+    write_model(&sizes, path);
+    check_steps(path, "34MiB");
+    unlink(path);
+    write_folder(path);
+    check_steps(path, "10MiB");
+    remove_folder(path);
+}
+
 /* Returns the logits of a model with random F32 weights. */
 static float *logits_of(const struct random_model *model)
 {
@@ -398,6 +454,7 @@ int main(void)
         cmocka_unit_test(logits_are_the_same),      cmocka_unit_test(factors_beside_matrices),
         cmocka_unit_test(factors_that_are_refused), cmocka_unit_test(a_budget_that_is_too_small),
         cmocka_unit_test(limits_that_are_refused),  cmocka_unit_test(experts_that_are_tensors),
+        cmocka_unit_test(experts_step_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

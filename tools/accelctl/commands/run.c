@@ -299,7 +299,8 @@ static json_t *memory_json(const struct opened *opened)
         "estimated: the plan; accelctl plan --json gives the formula of each class", "allocated",
         "measured: peak of the allocations that the library and the driver counted, and resident_weights", "classes",
         "estimated and measured as the whole; allocated is the peak of the class alone, at a moment of its "
-        "own, so that a class may exceed its plan (host: buffers that convert weights) when the whole "
+        "own, so that a class may exceed its plan (host: buffers that convert weights, the file of compiled kernels) "
+        "when the whole "
         "does not",
         "resident_weights", "measured: mincore of the mapped weights, after the last step", "vm_hwm",
         "measured: VmHWM of /proc/self/status", "driver_libraries",

@@ -251,6 +251,21 @@ static void print_activations(const struct accel_plan *plan)
     print_row("activations", sum_classes(plan, ACCEL_MEMORY_ACTIVATION, ACCEL_MEMORY_SCRATCH), text);
 }
 
+/* Prints the row of a class, with its lower end if the plan's bytes are a driver's bound. */
+static void print_bounded(const struct accel_plan *plan, const char *name, uint32_t memory_class, const char *text)
+{
+    uint64_t bytes = 0, lower = 0;
+    char line[200], size[32];
+
+    for (uint32_t i = 0; i < accel_plan_memory_count(plan); i++)
+        if (accel_plan_memory_get(plan, i)->memory_class == memory_class) {
+            bytes += accel_plan_memory_get(plan, i)->bytes;
+            lower += accel_plan_memory_get(plan, i)->lower;
+        }
+    snprintf(line, sizeof(line), "%s: a bound, at least %s", text, bytes_text(lower, size));
+    print_row(name, bytes, lower != 0 && lower < bytes ? line : text);
+}
+
 static void print_memory_rows(const struct opened *opened)
 {
     const struct accel_plan *plan = accel_model_plan_plan(opened->made);
@@ -260,9 +275,8 @@ static void print_memory_rows(const struct opened *opened)
     print_weights(opened);
     print_cache(plan);
     print_activations(plan);
-    print_row("compiled graph", sum_classes(plan, ACCEL_MEMORY_PROGRAM, ACCEL_MEMORY_PROGRAM),
-              "kernels and command lists of the driver");
-    print_row("host", sum_classes(plan, ACCEL_MEMORY_HOST, ACCEL_MEMORY_HOST), "records of the library and the driver");
+    print_bounded(plan, "compiled graph", ACCEL_MEMORY_PROGRAM, "kernels and command lists of the driver");
+    print_bounded(plan, "host", ACCEL_MEMORY_HOST, "records of the library and the driver");
     if (find_expert_note(plan) != NULL)
         print_wrapped((uint32_t)print("%-*s", HEAD, "experts"), HEAD, find_expert_note(plan)->text);
 }
