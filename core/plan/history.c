@@ -135,7 +135,7 @@ static bool is_absurd(const struct accel_history_record *record)
 {
     return record->speed > MOST_SPEED || record->bandwidth > (double)MOST_NUMBER ||
            is_absurd_pair(record->planned, record->measured) || record->step_bytes > MOST_NUMBER ||
-           record->tokens > MOST_NUMBER;
+           record->read_bytes > MOST_NUMBER || record->tokens > MOST_NUMBER;
 }
 
 static bool parse_line(struct accel_history *history, char *line, size_t bytes, struct accel_history_record *record)
@@ -154,6 +154,7 @@ static bool parse_line(struct accel_history *history, char *line, size_t bytes, 
         .planned = number_of(&members, "planned"),
         .measured = number_of(&members, "measured"),
         .step_bytes = number_of(&members, "step_bytes"),
+        .read_bytes = number_of(&members, "read_bytes"),
         .tokens = number_of(&members, "tokens"),
         .speed = (double)number_of(&members, "tokens_per_1000_s") / 1000,
         .bandwidth = (double)number_of(&members, "bytes_per_1000_s") / 1000,
@@ -187,49 +188,35 @@ static bool is_wanted(const struct filter *filter, const struct accel_history_re
            (filter->device == NULL || strcmp(filter->device_text, record->device) == 0);
 }
 
-static int32_t add_record(struct accel_history *history, const struct accel_history_record *record)
+static void read_line(struct accel_history *history, const struct filter *filter, char *line, size_t bytes)
 {
-    struct accel_history_record *copy = accel_arena_array(&history->arena, 1, sizeof(*copy));
-    if (copy == NULL || history->count == history->capacity)
-        return ACCEL_E_MEMORY;
-    *copy = *record;
-    history->records[history->count++] = copy;
-    return ACCEL_OK;
-}
-
-static int32_t read_line(struct accel_history *history, const struct filter *filter, char *line, size_t bytes)
-{
-    struct accel_history_record record;
+    struct accel_history_record *record = &history->records[history->count];
     const size_t begin = sizeof(ACCEL_HISTORY_BEGIN) - 1;
     if (bytes == 0)
-        return ACCEL_OK;
+        return;
     if (bytes > ACCEL_HISTORY_LINE || strlen(line) != bytes || strncmp(line, ACCEL_HISTORY_BEGIN, begin) != 0 ||
-        line[bytes - 1] != '}') {
+        line[bytes - 1] != '}')
         history->damaged++;
-        return ACCEL_OK;
+    else if (history->count < history->capacity && may_be_wanted(filter, line)) {
+        if (parse_line(history, line, bytes, record))
+            history->count += is_wanted(filter, record);
+        else
+            history->damaged++;
     }
-    if (history->count == history->capacity || !may_be_wanted(filter, line))
-        return ACCEL_OK;
-    if (parse_line(history, line, bytes, &record))
-        return is_wanted(filter, &record) ? add_record(history, &record) : ACCEL_OK;
-    history->damaged++;
-    return ACCEL_OK;
 }
 
 /* Reads lines from the end to the beginning; the text behind the last line end is still being written. */
-static int32_t read_lines(struct accel_history *history, const struct filter *filter, char *data, size_t bytes)
+static void read_lines(struct accel_history *history, const struct filter *filter, char *data, size_t bytes)
 {
-    int32_t code = ACCEL_OK;
     while (bytes > 0 && data[bytes - 1] != '\n')
         bytes--;
-    while (bytes > 0 && code == ACCEL_OK) {
+    while (bytes > 0) {
         const size_t end = bytes - 1;
         const char *before = memrchr(data, '\n', end);
         bytes = before ? (size_t)(before - data) + 1 : 0;
         data[end] = '\0';
-        code = read_line(history, filter, data + bytes, end - bytes);
+        read_line(history, filter, data + bytes, end - bytes);
     }
-    return code;
 }
 
 int32_t accel_history_file(char **out_path, struct accel_error *error)
@@ -256,8 +243,8 @@ static int32_t read_file(struct accel_history *history, const struct filter *fil
     if (code == ACCEL_OK)
         code = accel_file_read_trusted(path, (size_t)ACCEL_HISTORY_BYTES * 2, &data, &bytes, &why);
     free(path);
-    if (code == ACCEL_OK && read_lines(history, filter, data, bytes) != ACCEL_OK)
-        code = ACCEL_E_MEMORY;
+    if (code == ACCEL_OK)
+        read_lines(history, filter, data, bytes);
     free(data);
     /* A missing file is normal; an unusable home or folder is reported. */
     if (code != ACCEL_OK && code != ACCEL_E_MEMORY && why.native != ENOENT)

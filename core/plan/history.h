@@ -41,6 +41,7 @@ struct accel_history_record {
     uint64_t planned;                          /**< bytes in all */
     uint64_t measured;                         /**< peak of the same, as allocated */
     uint64_t step_bytes;                       /**< that a decode step of the run read, on average */
+    uint64_t read_bytes;                       /**< that a decode step read from disks, if experts have a limit */
     uint64_t prompt;                           /**< tokens that were read */
     uint64_t tokens;                           /**< tokens that were written */
     double prompt_speed;                       /**< tokens a second */
@@ -67,7 +68,7 @@ const char *accel_history_class_name(uint32_t memory_class);
  * prompt_speed and classes, which no plan takes from the past, are not read. */
 struct accel_history {
     struct accel_arena arena;
-    const struct accel_history_record **records; /**< newest first */
+    struct accel_history_record *records; /**< newest first */
     uint32_t count;
     uint32_t capacity;  /**< of `records` */
     uint32_t damaged;   /**< lines of the file that are no records */

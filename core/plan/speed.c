@@ -83,13 +83,30 @@ static const char *half_of(const struct range *range)
 
 /* ---- past errors ---- */
 
+/* Returns whether a run has enough tokens for a meaningful speed. Earlier versions stored shorter runs. 0: unknown. */
+static bool is_long_enough(const struct accel_history_record *record)
+{
+    return record->tokens == 0 || record->tokens >= ACCEL_HISTORY_TOKENS;
+}
+
+/* Returns whether the rates of a run of this model are those of the plan. */
+static bool is_alike(const struct accel_plan *plan, const struct accel_history_record *record)
+{
+    return is_long_enough(record) && strcmp(record->settings, accel_plan_variant(plan)) == 0;
+}
+
 static void note_past(struct accel_plan *plan, const struct accel_history *history)
 {
     struct accel_plan_past *past = &plan->past;
+    double read = 0, tokens = 0;
     *past = (struct accel_plan_past){.size = sizeof(*past), .origin = ""};
     for (uint32_t i = 0; i < history->count && past->runs < RUNS; i++) {
-        const struct accel_history_record *record = history->records[i];
+        const struct accel_history_record *record = &history->records[i];
         double difference;
+        if (record->read_bytes && is_alike(plan, record)) {
+            read += (double)record->read_bytes * (double)record->tokens;
+            tokens += (double)record->tokens;
+        }
         if (record->planned == 0 || record->measured == 0)
             continue;
         difference = ((double)record->measured - (double)record->planned) / (double)record->planned;
@@ -101,24 +118,19 @@ static void note_past(struct accel_plan *plan, const struct accel_history *histo
         if (difference * difference > past->worst * past->worst)
             past->worst = difference;
     }
+    past->read_bytes = tokens > 0 ? (uint64_t)(read / tokens) : 0;
     if (past->runs)
         past->origin = accel_plan_text(plan, "measured: %" PRIu32 " runs in %s", past->runs, history->path);
 }
 
 /* ---- speed ---- */
 
-/* Returns whether a run has enough tokens for a meaningful speed. Earlier versions stored shorter runs. 0: unknown. */
-static bool is_long_enough(const struct accel_history_record *record)
-{
-    return record->tokens == 0 || record->tokens >= ACCEL_HISTORY_TOKENS;
-}
-
 static void of_this_model(const struct accel_plan *plan, const struct accel_history *history, struct range *range)
 {
     struct samples samples = {.count = 0};
     for (uint32_t i = 0; i < history->count; i++) {
-        const struct accel_history_record *record = history->records[i];
-        if (is_long_enough(record) && record->settings && strcmp(record->settings, accel_plan_variant(plan)) == 0)
+        const struct accel_history_record *record = &history->records[i];
+        if (is_alike(plan, record))
             add_sample(&samples, record->speed, record->tokens);
     }
     set_quartiles(&samples, range);
@@ -142,7 +154,7 @@ static void of_bytes(const struct accel_plan *plan, const struct accel_history *
 {
     struct samples samples = {.count = 0};
     for (uint32_t i = 0; i < history->count; i++) {
-        const struct accel_history_record *record = history->records[i];
+        const struct accel_history_record *record = &history->records[i];
         if (!is_comparable(plan, record)) {
             range->unrelated += is_long_enough(record);
             continue;

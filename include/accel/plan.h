@@ -374,6 +374,7 @@ struct accel_plan_past {
     double last;       /**< (measured - planned) / planned of the last run */
     double worst;      /**< the one that is farthest from 0 */
     const char *origin;
+    uint64_t read_bytes; /**< that a decode step of runs with these settings read from disks; 0: not known */
 };
 
 /** Past errors. The caller sets past->size. */

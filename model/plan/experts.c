@@ -74,18 +74,21 @@ static int32_t try_limit(struct accel_model_plan *plan, uint64_t limit, struct a
 static int32_t note_limit(struct accel_model_plan *plan, const struct session_experts *experts, uint64_t reserve,
                           struct accel_error *error)
 {
-    char text[500];
+    struct accel_plan_past past = {.size = sizeof(past)};
+    char text[600], read[80] = "";
     struct accel_plan_note note = {
         .size = sizeof(note), .level = ACCEL_NOTE_INFO, .key = plan->expert_key, .text = text, .remedy = ""};
 
+    if (accel_plan_past(plan->plan, &past, error) == ACCEL_OK && past.read_bytes != 0)
+        snprintf(read, sizeof(read), "; runs with these settings read %.1f MiB", (double)past.read_bytes / MIB);
     snprintf(text, sizeof(text),
              "%.1f MiB of %.1f MiB of experts are resident. A token is routed to %" PRIu32 " of %" PRIu32
              " experts in %" PRIu32 " layers, %.1f MiB; %.1f MiB of them are read from the disk if all experts are "
-             "equally likely, fewer if the router prefers some. %.1f MiB of the budget are left to libraries, code "
+             "equally likely, fewer if the router prefers some%s. %.1f MiB of the budget are left to libraries, code "
              "and page tables (VmRSS while the plan was made, and a 64th of the budget)",
              (double)plan->expert_limit / MIB, (double)experts->bytes / MIB, experts->used, experts->experts,
              experts->layers, (double)experts->token / MIB,
-             (double)session_expert_reads(experts, plan->expert_limit) / MIB, (double)reserve / MIB);
+             (double)session_expert_reads(experts, plan->expert_limit) / MIB, read, (double)reserve / MIB);
     return accel_plan_note(plan->plan, &note, error);
 }
 

@@ -37,6 +37,7 @@ static const struct accel_history_record plain = {.kind = ACCEL_HISTORY_RUN,
                                                   .planned = 1000,
                                                   .measured = 990,
                                                   .step_bytes = 9007199254740992ull,
+                                                  .read_bytes = 56789,
                                                   .prompt = 12,
                                                   .tokens = 34,
                                                   .prompt_speed = 1234.5,
@@ -132,15 +133,16 @@ static void test_round_trip(void **state)
     history = find(b, 0, NULL, NULL, 0);
     assert_int_equal(history->count, 2);
     assert_string_equal(history->path, b->path);
-    record = history->records[0];
+    record = &history->records[0];
     assert_int_equal(record->kind, ACCEL_HISTORY_BANDWIDTH);
     assert_true(record->bandwidth == 1.5e11);
-    record = history->records[1];
+    record = &history->records[1];
     assert_string_equal(record->device, plain.device);
     assert_string_equal(record->model, plain.model);
     assert_string_equal(record->settings, plain.settings);
     assert_int_equal(record->planned, plain.planned);
     assert_int_equal(record->measured, plain.measured);
+    assert_int_equal(record->read_bytes, plain.read_bytes);
     assert_true(record->step_bytes == plain.step_bytes);
     assert_int_equal(record->tokens, plain.tokens);
     assert_true(record->speed == plain.speed);
@@ -185,7 +187,7 @@ static void test_concurrent(void **state)
     assert_int_equal(history->count, WRITERS * RECORDS);
     assert_int_equal(history->damaged, 0);
     for (uint32_t i = 0; i < history->count; i++)
-        seen[history->records[i]->tokens - 1]++;
+        seen[history->records[i].tokens - 1]++;
     for (uint32_t w = 0; w < WRITERS; w++)
         assert_int_equal(seen[w], RECORDS);
     accel_history_free(history);
@@ -212,8 +214,8 @@ static void test_damage(void **state)
     write_file(b->path, "{\"accel-history\":1,\"kind\":\"ru");
     history = find(b, 0, NULL, NULL, 0);
     assert_int_equal(history->count, 2);
-    assert_string_equal(history->records[0]->device, "x");
-    assert_int_equal(history->records[0]->planned, 0);
+    assert_string_equal(history->records[0].device, "x");
+    assert_int_equal(history->records[0].planned, 0);
     assert_int_equal(history->damaged, DAMAGED);
     accel_history_free(history);
     /* The half line must not take the next record with it. */
@@ -482,6 +484,22 @@ static void test_plan(void **state)
     assert_int_equal(accel_plan_past(plan, &past, &b->error), ACCEL_OK);
     assert_int_equal(past.runs, 8);
     assert_int_equal(past.measured, 990);
+    assert_int_equal(past.read_bytes, plain.read_bytes);
+    /* The average over tokens of runs with these settings, but for those of few tokens. */
+    record.tokens = plain.tokens;
+    record.read_bytes = 10 * plain.read_bytes;
+    record.settings = "context 16";
+    add(b, &record);
+    fill(plan, &record);
+    record.tokens = ACCEL_HISTORY_TOKENS - 1;
+    record.read_bytes = 10 * plain.read_bytes;
+    add(b, &record);
+    record.tokens = 6 * plain.tokens; /* as many as those before */
+    record.read_bytes = 3 * plain.read_bytes;
+    add(b, &record);
+    assert_int_equal(accel_plan_sketch(plan, &s.model, &b->error), ACCEL_OK);
+    assert_int_equal(accel_plan_past(plan, &past, &b->error), ACCEL_OK);
+    assert_int_equal(past.read_bytes, 2 * plain.read_bytes);
     assert_true(past.last == -0.01 && past.worst == 0.1);
     assert_non_null(strstr(past.origin, b->path));
     accel_plan_free(plan);

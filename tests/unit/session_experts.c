@@ -123,6 +123,54 @@ static void logits_are_the_same(void **state)
     unlink(path);
 }
 
+/* Writes a history with one run that has the settings of the plan. */
+static void write_history(const struct accel_plan *plan, const char *path, uint64_t read_bytes)
+{
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    fprintf(file,
+            "{\"accel-history\":1,\"kind\":\"run\",\"device\":\"%s\",\"model\":\"%s\",\"settings\":\"%s\","
+            "\"read_bytes\":%" PRIu64 ",\"tokens\":100}\n",
+            accel_plan_device(plan)->name, accel_plan_model(plan), accel_plan_variant(plan), read_bytes);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(chmod(path, 0600), 0);
+}
+
+/* A plan is the same again, limit and all, and states what runs of it have read. */
+static void reads_of_past_runs(void **state)
+{
+    static const struct accel_named_value settings[] = {
+        {"context", "256tok", "test"}, {"batch", "32tok", "test"}, {"memory.budget", "24MiB", "test"}};
+    char path[PATH_BYTES], folder[] = "/tmp/accel-experts-XXXXXX", file[64];
+
+    (void)state;
+    write_model(&sizes, path);
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(setenv("XDG_STATE_HOME", folder, 1), 0);
+    snprintf(file, sizeof(file), "%s/accel", folder);
+    assert_int_equal(mkdir(file, 0700), 0);
+    snprintf(file, sizeof(file), "%s/accel/history.jsonl", folder);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct accel_context *context = make_context();
+        struct accel_model_plan *plan = make_plan(context, path, settings, 3);
+        const struct accel_plan *made = accel_model_plan_plan(plan);
+        uint32_t found = 0;
+
+        for (uint32_t n = 0; n < accel_plan_note_count(made); n++)
+            found += strstr(accel_plan_note_get(made, n)->text, "; runs with these settings read 3.0 MiB. ") != NULL;
+        assert_int_equal(found, i);
+        write_history(made, file, 3 << 20);
+        accel_model_plan_free(plan);
+        assert_int_equal(accel_context_free(context, NULL), ACCEL_OK);
+    }
+    unlink(file);
+    snprintf(file, sizeof(file), "%s/accel", folder);
+    rmdir(file);
+    rmdir(folder);
+    unlink(path);
+}
+
 /* ---- a folder in which each expert is a tensor ---- */
 
 enum { FOLDER_LAYERS = 2, HIDDEN = 256, FFN = 600, EXPERTS = 8 };
@@ -454,7 +502,7 @@ int main(void)
         cmocka_unit_test(logits_are_the_same),      cmocka_unit_test(factors_beside_matrices),
         cmocka_unit_test(factors_that_are_refused), cmocka_unit_test(a_budget_that_is_too_small),
         cmocka_unit_test(limits_that_are_refused),  cmocka_unit_test(experts_that_are_tensors),
-        cmocka_unit_test(experts_step_down),
+        cmocka_unit_test(experts_step_down),        cmocka_unit_test(reads_of_past_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

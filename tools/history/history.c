@@ -71,6 +71,7 @@ static void write_line(const struct accel_history_record *record, struct accel_s
     put_number(line, "planned", record->planned);
     put_number(line, "measured", record->measured);
     put_number(line, "step_bytes", record->step_bytes);
+    put_number(line, "read_bytes", record->read_bytes);
     put_number(line, "prompt", record->prompt);
     put_number(line, "tokens", record->tokens);
     put_number(line, "prompt_tokens_per_1000_s", thousandths(record->prompt_speed));

@@ -333,14 +333,15 @@ static json_t *result_json(const struct opened *opened, const struct accel_gener
 
 /* Records the run for the memory estimates and rates of later plans. A failure is reported, and the run succeeds
  * all the same. */
-static void record_run(const struct run_options *chosen, const struct opened *opened,
+static void record_run(const struct run_options *chosen, const struct opened *opened, const struct listener *listener,
                        const struct accel_generate_result *result)
 {
     struct accel_error error = {0};
     uint64_t resident;
     uint64_t peak = allocated_peak(opened, &resident);
 
-    if (!chosen->common.no_cache && history_record_run(opened, result, peak, resident, &error) != ACCEL_OK &&
+    if (!chosen->common.no_cache &&
+        history_record_run(opened, result, peak, resident, disk_per_step(listener, result), &error) != ACCEL_OK &&
         !chosen->quiet && !chosen->common.json)
         fprintf(error_output(), "history    not recorded: %s\n", error.text);
 }
@@ -362,14 +363,14 @@ static int finish(const struct run_options *chosen, const struct opened *opened,
     if (chosen->common.json) {
         int written = print_json(result_json(opened, result, listener, &chosen->sampling, stop), "accelctl/run/1");
 
-        record_run(chosen, opened, result);
+        record_run(chosen, opened, listener, result);
         return written == EXIT_DONE ? code : written;
     }
     if (chosen->quiet)
         print_reports(opened->session, 0, 1, NULL);
     else
         print_summary(opened, listener, result, stop);
-    record_run(chosen, opened, result);
+    record_run(chosen, opened, listener, result);
     return code;
 }
 

@@ -50,7 +50,7 @@ static uint64_t average_step_bytes(struct accel_session *session, const struct a
 }
 
 int32_t history_record_run(const struct opened *opened, const struct accel_generate_result *result, uint64_t peak,
-                           uint64_t resident, struct accel_error *error)
+                           uint64_t resident, uint64_t disk, struct accel_error *error)
 {
     const struct accel_plan *plan = accel_session_plan(opened->session);
     const char *version = plan_fact(plan, "driver.version");
@@ -71,6 +71,7 @@ int32_t history_record_run(const struct opened *opened, const struct accel_gener
     record.planned = fit.needed;
     record.measured = peak;
     record.step_bytes = average_step_bytes(opened->session, result);
+    record.read_bytes = limits_experts(plan) && disk != UINT64_MAX ? disk : 0;
     record.prompt = result->prompt_tokens;
     record.tokens = result->tokens;
     record.prompt_speed = token_rate(result->prompt_tokens, result->prompt_time);
