@@ -16,8 +16,8 @@ typedef void quant_encode_block(const float *values, const float *weight, int se
 /* Returns scale and offset of a group of a block. */
 typedef void quant_group_scale(const uint8_t *block, uint32_t group, float *out_scale, float *out_offset);
 
-/* Stores a code, counted from 0, as value `index` of a block. */
-typedef void quant_put_code(uint8_t *block, uint32_t index, uint32_t code);
+/* Stores a code, counted from 0, as value `index` of the codes of a block. */
+typedef void quant_put_code(uint8_t *codes, uint32_t index, uint32_t code);
 
 /* The codes of an encoded block. */
 struct quant_codes {
@@ -26,6 +26,7 @@ struct quant_codes {
     const signed char *codebook; /* NULL: the code itself */
     quant_group_scale *scale;
     quant_put_code *put;
+    uint32_t at; /* of the codes in the block, bytes */
 };
 
 /* Narrows `count` values to a scalar format. */

@@ -11,21 +11,16 @@
 /* Adding it changes nothing, not even the sign of a zero. */
 #define NO_OFFSET (-0.0f)
 
-static void put_nibble(uint8_t *bytes, uint32_t index, uint32_t code)
+static void put_bits(uint8_t *byte, uint32_t shift, uint32_t bits, uint32_t code)
 {
-    uint32_t shift = index % 32 / 16 * 4;
-    uint8_t *byte = &bytes[index / 32 * 16 + index % 16];
-    *byte = (uint8_t)((*byte & ~(15u << shift)) | (code & 15u) << shift);
+    uint32_t mask = (1u << bits) - 1;
+    *byte = (uint8_t)((*byte & ~(mask << shift)) | (code & mask) << shift);
 }
 
-static void put_bit(uint8_t *byte, uint32_t shift, uint32_t bit)
+/* Stores a nibble: 2 * `span` values share `span` bytes, value j low and value j + span high. */
+static void put_nibble(uint8_t *bytes, uint32_t span, uint32_t index, uint32_t code)
 {
-    *byte = (uint8_t)((*byte & ~(1u << shift)) | (bit & 1u) << shift);
-}
-
-static void put_pair(uint8_t *byte, uint32_t shift, uint32_t pair)
-{
-    *byte = (uint8_t)((*byte & ~(3u << shift)) | (pair & 3u) << shift);
+    put_bits(&bytes[index / (2 * span) * span + index % span], index % (2 * span) / span * 4, 4, code);
 }
 
 /* ---- blocks of 32 values ---- */
@@ -51,37 +46,22 @@ static void scale_minimum(const uint8_t *block, uint32_t group, float *out_scale
     *out_offset = quant_read_half(block + 2);
 }
 
-static void put_mxfp4(uint8_t *block, uint32_t index, uint32_t code)
+static void put_nibble16(uint8_t *codes, uint32_t index, uint32_t code)
 {
-    put_nibble(block + 1, index, code);
+    put_nibble(codes, 16, index, code);
 }
 
-static void put_q4_0(uint8_t *block, uint32_t index, uint32_t code)
+/* Stores a code of 5 bits: the highest ones of the block, then nibbles. */
+static void put_five(uint8_t *codes, uint32_t index, uint32_t code)
 {
-    put_nibble(block + 2, index, code);
-}
-
-static void put_q4_1(uint8_t *block, uint32_t index, uint32_t code)
-{
-    put_nibble(block + 4, index, code);
-}
-
-static void put_q5_0(uint8_t *block, uint32_t index, uint32_t code)
-{
-    put_bit(&block[2 + index / 8], index % 8, code >> 4);
-    put_nibble(block + 6, index, code);
-}
-
-static void put_q5_1(uint8_t *block, uint32_t index, uint32_t code)
-{
-    put_bit(&block[4 + index / 8], index % 8, code >> 4);
-    put_nibble(block + 8, index, code);
+    put_bits(&codes[index / 8], index % 8, 1, code >> 4);
+    put_nibble(codes + 4, 16, index, code);
 }
 
 /* Stores a code, counted from -128. */
-static void put_q8_0(uint8_t *block, uint32_t index, uint32_t code)
+static void put_byte(uint8_t *codes, uint32_t index, uint32_t code)
 {
-    block[2 + index] = (uint8_t)(code ^ 128u);
+    codes[index] = (uint8_t)(code ^ 128u);
 }
 
 /* ---- blocks of 256 values ---- */
@@ -120,66 +100,51 @@ static void scale_iq4_xs(const uint8_t *block, uint32_t group, float *out_scale,
     *out_offset = NO_OFFSET;
 }
 
-static void put_q2_k(uint8_t *block, uint32_t index, uint32_t code)
+static void put_q2_k(uint8_t *codes, uint32_t index, uint32_t code)
 {
-    put_pair(&block[16 + index / 128 * 32 + index % 32], index % 128 / 32 * 2, code);
+    put_bits(&codes[index / 128 * 32 + index % 32], index % 128 / 32 * 2, 2, code);
 }
 
-static void put_q3_k(uint8_t *block, uint32_t index, uint32_t code)
+static void put_q3_k(uint8_t *codes, uint32_t index, uint32_t code)
 {
-    put_bit(&block[index % 32], index / 32, code >> 2);
-    put_pair(&block[32 + index / 128 * 32 + index % 32], index % 128 / 32 * 2, code);
+    put_bits(&codes[index % 32], index / 32, 1, code >> 2);
+    put_q2_k(codes + 32, index, code);
 }
 
-/* Stores a nibble: 64 values share 32 bytes, value j low and value j + 32 high. */
-static void put_nibble64(uint8_t *bytes, uint32_t index, uint32_t code)
+static void put_nibble32(uint8_t *codes, uint32_t index, uint32_t code)
 {
-    uint32_t shift = index % 64 / 32 * 4;
-    uint8_t *byte = &bytes[index / 64 * 32 + index % 32];
-    *byte = (uint8_t)((*byte & ~(15u << shift)) | (code & 15u) << shift);
+    put_nibble(codes, 32, index, code);
 }
 
-static void put_q4_k(uint8_t *block, uint32_t index, uint32_t code)
+static void put_q5_k(uint8_t *codes, uint32_t index, uint32_t code)
 {
-    put_nibble64(block + 16, index, code);
+    put_bits(&codes[index % 32], index / 32, 1, code >> 4);
+    put_nibble(codes + 32, 32, index, code);
 }
 
-static void put_q5_k(uint8_t *block, uint32_t index, uint32_t code)
+static void put_q6_k(uint8_t *codes, uint32_t index, uint32_t code)
 {
-    put_bit(&block[16 + index % 32], index / 32, code >> 4);
-    put_nibble64(block + 48, index, code);
-}
-
-static void put_q6_k(uint8_t *block, uint32_t index, uint32_t code)
-{
-    uint32_t half = index / 128, quarter = index % 128 / 32, j = index % 32, shift = quarter / 2 * 4;
-    uint8_t *low = &block[64 * half + 32 * (quarter % 2) + j];
-    *low = (uint8_t)((*low & ~(15u << shift)) | (code & 15u) << shift);
-    put_pair(&block[128 + 32 * half + j], 2 * quarter, code >> 4);
-}
-
-static void put_iq4_xs(uint8_t *block, uint32_t index, uint32_t code)
-{
-    put_nibble(block + 8, index, code);
+    put_nibble(codes, 64, index, code);
+    put_q2_k(codes + 128, index, code >> 4);
 }
 
 /* ---- codes of each format ---- */
 
-#define CODES(name, lowest, highest, codebook, scale, put)                                                             \
-    const struct quant_codes quant_codes_##name = {lowest, highest, codebook, scale, put};
-CODES(q4_0, -8, 7, NULL, scale_first, put_q4_0)
-CODES(q4_1, 0, 15, NULL, scale_minimum, put_q4_1)
-CODES(q5_0, -16, 15, NULL, scale_first, put_q5_0)
-CODES(q5_1, 0, 31, NULL, scale_minimum, put_q5_1)
-CODES(q8_0, -128, 127, NULL, scale_first, put_q8_0)
-CODES(q2_k, 0, 3, NULL, scale_q2_k, put_q2_k)
-CODES(q3_k, -4, 3, NULL, scale_q3_k, put_q3_k)
-CODES(q4_k, 0, 15, NULL, scale_45, put_q4_k)
-CODES(q5_k, 0, 31, NULL, scale_45, put_q5_k)
-CODES(q6_k, -32, 31, NULL, scale_q6_k, put_q6_k)
-CODES(iq4_nl, 0, 15, quant_iq4_codebook, scale_first, put_q4_0)
-CODES(iq4_xs, 0, 15, quant_iq4_codebook, scale_iq4_xs, put_iq4_xs)
-CODES(mxfp4, 0, 15, quant_mxfp4_codebook, scale_mxfp4, put_mxfp4)
+#define CODES(name, lowest, highest, codebook, scale, put, at)                                                         \
+    const struct quant_codes quant_codes_##name = {lowest, highest, codebook, scale, put, at};
+CODES(q4_0, -8, 7, NULL, scale_first, put_nibble16, 2)
+CODES(q4_1, 0, 15, NULL, scale_minimum, put_nibble16, 4)
+CODES(q5_0, -16, 15, NULL, scale_first, put_five, 2)
+CODES(q5_1, 0, 31, NULL, scale_minimum, put_five, 4)
+CODES(q8_0, -128, 127, NULL, scale_first, put_byte, 2)
+CODES(q2_k, 0, 3, NULL, scale_q2_k, put_q2_k, 16)
+CODES(q3_k, -4, 3, NULL, scale_q3_k, put_q3_k, 0)
+CODES(q4_k, 0, 15, NULL, scale_45, put_nibble32, 16)
+CODES(q5_k, 0, 31, NULL, scale_45, put_q5_k, 16)
+CODES(q6_k, -32, 31, NULL, scale_q6_k, put_q6_k, 0)
+CODES(iq4_nl, 0, 15, quant_iq4_codebook, scale_first, put_nibble16, 2)
+CODES(iq4_xs, 0, 15, quant_iq4_codebook, scale_iq4_xs, put_nibble16, 8)
+CODES(mxfp4, 0, 15, quant_mxfp4_codebook, scale_mxfp4, put_nibble16, 1)
 
 /* ---- dispatch by type ---- */
 
@@ -275,11 +240,11 @@ static void put_planar_code(uint8_t *codes, uint32_t bits, size_t index, uint32_
     if (bits == 8)
         run[i] = (uint8_t)code;
     else if (bits == 4)
-        put_nibble(run, i, code);
+        put_nibble16(run, i, code);
     else
-        put_pair(&run[i % 8], i / 8 * 2, code);
+        put_bits(&run[i % 8], i / 8 * 2, 2, code);
     if (bits == 3)
-        put_bit(&run[8 + i / 8], i % 8, code >> 2);
+        put_bits(&run[8 + i / 8], i % 8, 1, code >> 2);
 }
 
 static void put_planar(const struct accel_format *format, void *const *planes, size_t values, size_t index,
@@ -315,7 +280,8 @@ int32_t accel_format_put(uint32_t type, void *const *planes, size_t values, size
         return ACCEL_E_UNSUPPORTED;
     for (size_t i = index; i < index + count; i++) {
         uint8_t *block = (uint8_t *)planes[0] + i / format.block_values * format.plane_bytes[0];
-        row->codes->put(block, (uint32_t)(i % format.block_values), (uint32_t)(codes[i - index] - row->codes->lowest));
+        row->codes->put(block + row->codes->at, (uint32_t)(i % format.block_values),
+                        (uint32_t)(codes[i - index] - row->codes->lowest));
     }
     return ACCEL_OK;
 }

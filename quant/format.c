@@ -163,6 +163,22 @@ uint32_t accel_format_find(const char *name)
     return ACCEL_TYPE_NONE;
 }
 
+uint32_t accel_format_type(uint32_t index)
+{
+    static const uint32_t types[] = {
+#define ACCEL_FORMAT(ID, ...) ACCEL_##ID,
+#include <accel/quant/formats.def>
+    };
+    const struct planar_row *row;
+    if (index < COUNT(types))
+        return types[index];
+    index -= COUNT(types);
+    row = &planar_rows[index / COUNT(planar_groups)];
+    return index < COUNT(planar_rows) * COUNT(planar_groups)
+               ? ACCEL_PLANAR(row->bits, planar_groups[index % COUNT(planar_groups)], row->scheme)
+               : ACCEL_TYPE_NONE;
+}
+
 double accel_format_bits(uint32_t type, size_t width)
 {
     struct accel_format format;

@@ -8,7 +8,7 @@
 
 typedef struct chat_node *parse_fn(struct chat_parser *parser);
 
-static parse_fn parse_unary, parse_or;
+static parse_fn parse_or;
 
 static struct chat_node *fail_here(struct chat_parser *parser, int32_t code, const char *words)
 {
@@ -307,17 +307,12 @@ static struct chat_node *parse_filter(struct chat_parser *parser, struct chat_no
 /* Returns whether an unbracketed argument of a test begins here, as in "is divisibleby 3". */
 static bool at_argument(const struct chat_parser *parser)
 {
-    static const char *const words[] = {"else", "or", "and", "if", "in", "is", "not", "recursive"};
-
     if (parser->at->kind == CHAT_T_STRING || parser->at->kind == CHAT_T_INTEGER || parser->at->kind == CHAT_T_REAL)
         return true;
     if (parser->at->kind == CHAT_T_SIGN)
-        return chat_text_is(parser->at->text, "[") || chat_text_is(parser->at->text, "{");
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (chat_text_is(parser->at->text, words[i]))
-            return false;
-    }
-    return parser->at->kind == CHAT_T_NAME;
+        return chat_text_is_one_of(parser->at->text, "[ {");
+    return parser->at->kind == CHAT_T_NAME &&
+           !chat_text_is_one_of(parser->at->text, "else or and if in is not recursive");
 }
 
 static struct chat_node *parse_test(struct chat_parser *parser, struct chat_node *of)
@@ -395,66 +390,29 @@ static struct chat_node *parse_signed(struct chat_parser *parser, bool filters)
     return node;
 }
 
-static struct chat_node *parse_unary(struct chat_parser *parser)
-{
-    return parse_signed(parser, true);
-}
+/* Left-associative operators from the loosest to the tightest, those of one precedence together; NULL ends. */
+static const char *const levels[] = {"+ -", "~", "* / // %", "**", NULL};
 
-/* Parses left-associative operators of one precedence; `signs` lists them separated by blanks. */
-static struct chat_node *parse_level(struct chat_parser *parser, const char *const *signs, size_t count, parse_fn *next)
+static struct chat_node *parse_level(struct chat_parser *parser, const char *const *level)
 {
-    struct chat_node *left = next(parser);
+    struct chat_node *left = *level == NULL ? parse_signed(parser, true) : parse_level(parser, level + 1);
     int chained = 0;
 
-    while (left != NULL) {
-        struct chat_node *node = NULL;
+    while (left != NULL && *level != NULL && parser->at->kind == CHAT_T_SIGN &&
+           chat_text_is_one_of(parser->at->text, *level)) {
+        struct chat_node *node = chat_node_new(parser, CHAT_N_BINARY);
 
-        for (size_t i = 0; i < count && node == NULL; i++) {
-            if (chat_at(parser, CHAT_T_SIGN, signs[i])) {
-                node = chat_node_new(parser, CHAT_N_BINARY);
-                if (node == NULL)
-                    return NULL;
-            }
-        }
         if (node == NULL)
-            break;
+            return NULL;
         /* A chain is left-associative and nests the tree as deeply as brackets do. */
         if (++chained > CHAT_MAX_NESTING * 4)
             return fail_here(parser, ACCEL_E_LIMIT, "too long a chain of operators");
         node->text = (parser->at++)->text;
         node->a = left;
-        node->b = next(parser);
+        node->b = parse_level(parser, level + 1);
         left = node->b == NULL ? NULL : node;
     }
     return left;
-}
-
-static struct chat_node *parse_power(struct chat_parser *parser)
-{
-    static const char *const signs[] = {"**"};
-
-    return parse_level(parser, signs, 1, parse_unary);
-}
-
-static struct chat_node *parse_product(struct chat_parser *parser)
-{
-    static const char *const signs[] = {"*", "/", "//", "%"};
-
-    return parse_level(parser, signs, 4, parse_power);
-}
-
-static struct chat_node *parse_concat(struct chat_parser *parser)
-{
-    static const char *const signs[] = {"~"};
-
-    return parse_level(parser, signs, 1, parse_product);
-}
-
-static struct chat_node *parse_sum(struct chat_parser *parser)
-{
-    static const char *const signs[] = {"+", "-"};
-
-    return parse_level(parser, signs, 2, parse_concat);
 }
 
 /* Parses the operator of a comparison, if there is one. */
@@ -479,7 +437,7 @@ static struct chat_text accept_comparison(struct chat_parser *parser)
 
 static struct chat_node *parse_comparison(struct chat_parser *parser)
 {
-    struct chat_node *first = parse_sum(parser), *node = NULL;
+    struct chat_node *first = parse_level(parser, levels), *node = NULL;
     struct chat_text none = {0};
 
     while (first != NULL) {
@@ -493,7 +451,7 @@ static struct chat_node *parse_comparison(struct chat_parser *parser)
             if (node == NULL || !chat_node_add(parser, node, first, none))
                 return NULL;
         }
-        right = parse_sum(parser);
+        right = parse_level(parser, levels);
         if (right == NULL || !chat_node_add(parser, node, right, operator))
             return NULL;
     }

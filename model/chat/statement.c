@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parses statements: text, outputs and blocks. */
+/* Parses statements: text, outputs and blocks. The body of a block ends before one of the words "ONE TWO". */
 #include <string.h>
 
 #include "model/chat/syntax.h"
 
-static bool parse_body(struct chat_parser *parser, const char *const *ends, struct chat_node **out_first);
+static bool parse_body(struct chat_parser *parser, const char *ends, struct chat_node **out_first);
 
 static bool fail_here(struct chat_parser *parser, int32_t code, const char *words)
 {
@@ -50,14 +50,12 @@ static bool parse_targets(struct chat_parser *parser, struct chat_node *node)
 /* Parses if and elif, after the word. An else belongs to the last of them. */
 static bool parse_if(struct chat_parser *parser, struct chat_node *node)
 {
-    static const char *const ends[] = {"elif", "else", "endif", NULL};
-    static const char *const last[] = {"endif", NULL};
     struct chat_node *at = node;
 
     for (;;) {
         at->kind = CHAT_N_IF;
         at->a = chat_parse_tuple(parser, true);
-        if (at->a == NULL || !close_tag(parser) || !parse_body(parser, ends, &at->b))
+        if (at->a == NULL || !close_tag(parser) || !parse_body(parser, "elif else endif", &at->b))
             return false;
         if (!(parser->at->kind == CHAT_T_BLOCK && chat_text_is(parser->at[1].text, "elif")))
             break;
@@ -69,7 +67,7 @@ static bool parse_if(struct chat_parser *parser, struct chat_node *node)
     }
     if (parser->at->kind == CHAT_T_BLOCK && chat_text_is(parser->at[1].text, "else")) {
         parser->at += 2;
-        if (!close_tag(parser) || !parse_body(parser, last, &at->c))
+        if (!close_tag(parser) || !parse_body(parser, "endif", &at->c))
             return false;
     }
     return end_block(parser, "endif");
@@ -77,8 +75,6 @@ static bool parse_if(struct chat_parser *parser, struct chat_node *node)
 
 static bool parse_for(struct chat_parser *parser, struct chat_node *node)
 {
-    static const char *const ends[] = {"else", "endfor", NULL};
-    static const char *const last[] = {"endfor", NULL};
     bool done;
 
     node->kind = CHAT_N_FOR;
@@ -95,11 +91,11 @@ static bool parse_for(struct chat_parser *parser, struct chat_node *node)
     if (chat_at(parser, CHAT_T_NAME, "recursive"))
         return fail_here(parser, ACCEL_E_UNSUPPORTED, "a recursive loop is not supported");
     parser->loops++;
-    done = close_tag(parser) && parse_body(parser, ends, &node->b);
+    done = close_tag(parser) && parse_body(parser, "else endfor", &node->b);
     parser->loops--;
     if (done && parser->at->kind == CHAT_T_BLOCK && chat_text_is(parser->at[1].text, "else")) {
         parser->at += 2;
-        done = close_tag(parser) && parse_body(parser, last, &node->c);
+        done = close_tag(parser) && parse_body(parser, "endfor", &node->c);
     }
     return done && end_block(parser, "endfor");
 }
@@ -107,8 +103,6 @@ static bool parse_for(struct chat_parser *parser, struct chat_node *node)
 /* Parses set x = ..., set x, y = ..., set ns.x = ..., and the block from "set x" to "endset". */
 static bool parse_set(struct chat_parser *parser, struct chat_node *node)
 {
-    static const char *const ends[] = {"endset", NULL};
-
     node->kind = CHAT_N_SET;
     if (!parse_targets(parser, node))
         return false;
@@ -124,12 +118,11 @@ static bool parse_set(struct chat_parser *parser, struct chat_node *node)
     if (node->name_count != 1 || node->text.size > 0 || chat_at(parser, CHAT_T_SIGN, "|"))
         return fail_here(parser, ACCEL_E_UNSUPPORTED, "\"=\" was expected");
     node->kind = CHAT_N_CAPTURE;
-    return close_tag(parser) && parse_body(parser, ends, &node->b) && end_block(parser, "endset");
+    return close_tag(parser) && parse_body(parser, "endset", &node->b) && end_block(parser, "endset");
 }
 
 static bool parse_macro(struct chat_parser *parser, struct chat_node *node)
 {
-    static const char *const ends[] = {"endmacro", NULL};
     int loops = parser->loops;
     bool done;
 
@@ -154,7 +147,7 @@ static bool parse_macro(struct chat_parser *parser, struct chat_node *node)
             return false;
     }
     parser->loops = 0;
-    done = close_tag(parser) && parse_body(parser, ends, &node->b) && end_block(parser, "endmacro");
+    done = close_tag(parser) && parse_body(parser, "endmacro", &node->b) && end_block(parser, "endmacro");
     parser->loops = loops;
     return done;
 }
@@ -162,10 +155,8 @@ static bool parse_macro(struct chat_parser *parser, struct chat_node *node)
 /* Parses generation, which marks the assistant's text for training; its content is output unchanged. */
 static bool parse_generation(struct chat_parser *parser, struct chat_node *node)
 {
-    static const char *const ends[] = {"endgeneration", NULL};
-
     node->kind = CHAT_N_GROUP;
-    return close_tag(parser) && parse_body(parser, ends, &node->b) && end_block(parser, "endgeneration");
+    return close_tag(parser) && parse_body(parser, "endgeneration", &node->b) && end_block(parser, "endgeneration");
 }
 
 static bool parse_jump(struct chat_parser *parser, struct chat_node *node)
@@ -215,16 +206,13 @@ static bool parse_statement(struct chat_parser *parser, struct chat_node *node)
 }
 
 /* Returns whether the parser is at a block that begins with one of the words; consumes nothing. */
-static bool at_end(const struct chat_parser *parser, const char *const *ends)
+static bool at_end(const struct chat_parser *parser, const char *ends)
 {
-    for (size_t i = 0; parser->at->kind == CHAT_T_BLOCK && ends[i] != NULL; i++) {
-        if (parser->at[1].kind == CHAT_T_NAME && chat_text_is(parser->at[1].text, ends[i]))
-            return true;
-    }
-    return false;
+    return parser->at->kind == CHAT_T_BLOCK && parser->at[1].kind == CHAT_T_NAME &&
+           chat_text_is_one_of(parser->at[1].text, ends);
 }
 
-static bool parse_body(struct chat_parser *parser, const char *const *ends, struct chat_node **out_first)
+static bool parse_body(struct chat_parser *parser, const char *ends, struct chat_node **out_first)
 {
     struct chat_node **link = out_first;
 
@@ -239,17 +227,16 @@ static bool parse_body(struct chat_parser *parser, const char *const *ends, stru
         *link = node;
         link = &node->next;
     }
-    if (parser->at->kind == CHAT_T_END && ends[0] != NULL)
-        return chat_fail(parser->chat, parser->at->offset, ACCEL_E_CORRUPT, parser->error, "\"%s\" is missing",
-                         ends[0]);
+    if (parser->at->kind == CHAT_T_END && ends[0] != '\0')
+        return chat_fail(parser->chat, parser->at->offset, ACCEL_E_CORRUPT, parser->error, "\"%.*s\" is missing",
+                         (int)strcspn(ends, " "), ends);
     parser->depth--;
     return true;
 }
 
 bool chat_parse(struct accel_chat_template *chat, struct accel_error *error)
 {
-    static const char *const ends[] = {NULL};
     struct chat_parser parser = {.chat = chat, .at = chat->tokens, .error = error};
 
-    return parse_body(&parser, ends, &chat->body);
+    return parse_body(&parser, "", &chat->body);
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/file/text.h"
+
 #define BLOCK 16384
 #define MAX_DEPTH 64
 
@@ -54,6 +56,11 @@ void chat_arena_end(struct chat_arena *arena)
 bool chat_text_is(struct chat_text text, const char *word)
 {
     return text.size == strlen(word) && memcmp(text.data, word, text.size) == 0;
+}
+
+bool chat_text_is_one_of(struct chat_text text, const char *words)
+{
+    return model_text_is_one_of(words, text.data, text.size);
 }
 
 static bool chat_text_equal(struct chat_text a, struct chat_text b)

@@ -29,6 +29,8 @@ struct chat_text {
 #define CHAT_TEXT(literal) ((struct chat_text){(literal), sizeof(literal) - 1})
 
 bool chat_text_is(struct chat_text text, const char *word);
+/* Returns whether a text is one of "ONE TWO THREE". */
+bool chat_text_is_one_of(struct chat_text text, const char *words);
 
 /* A copy in the arena. */
 bool chat_text_copy(struct chat_arena *arena, const char *data, size_t size, struct chat_text *out_text);

@@ -169,8 +169,7 @@ void describe_suggest_name(struct accel_context *context, const char *name, stru
             error,
             "%s accelctl plan plans it by its name; to run a model, download its GGUF file or its folder of "
             "safetensors, and give its path (accelctl downloads nothing); accel-profile(5) shows how to describe "
-            "another "
-            "model",
+            "another model",
             guess);
     else
         accel_error_remedy(

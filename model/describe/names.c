@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "model/describe/internal.h"
+#include "model/file/text.h"
 
 enum { WORDS = 24, WORD_BYTES = 64 };
 
@@ -28,17 +29,9 @@ static void split(const char *name, struct words *out_words)
     }
 }
 
-/* Returns whether a list, "ONE TWO THREE", has a word. */
 static bool is_one_of(const char *word, const char *list)
 {
-    const size_t length = strlen(word);
-
-    for (size_t here; *list != 0; list += here + (list[here] != 0)) {
-        here = strcspn(list, " ");
-        if (here == length && strncmp(list, word, length) == 0)
-            return true;
-    }
-    return false;
+    return model_text_is_one_of(list, word, strlen(word));
 }
 
 /* Returns whether a name has a word of a list. */

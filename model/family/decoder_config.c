@@ -55,7 +55,7 @@ static const struct config_row *epsilon_row(const struct accel_decoder_config *c
 }
 
 /* Keys that change the form of some families. A family that does not read one refuses any value but `neutral`. */
-#define REAL(key, neutral, member, gguf, ...)                                                                          \
+#define FACTOR(key, neutral, member, gguf, ...)                                                                        \
     {                                                                                                                  \
         key, neutral,                                                                                                  \
         {                                                                                                              \
@@ -67,16 +67,16 @@ static const struct {
     double neutral;
     struct config_row row;
 } form_rows[] = {
-    REAL(KEY_EMBEDDING_SCALE, 1, embedding_scale, "embedding_scale", "embedding_multiplier"),
-    REAL(KEY_RESIDUAL_SCALE, 1, residual_scale, "residual_scale", "residual_multiplier"),
-    REAL(KEY_ATTENTION_SCALE, 0, attention_scale, "attention.scale", "attention_multiplier"),
-    REAL(KEY_ATTENTION_WIDTH, 0, attention_width, NULL, "query_pre_attn_scalar"),
-    REAL(KEY_LOGIT_SCALE, 1, logit_scale, "logit_scale", "logit_scale"),
-    REAL(KEY_LOGIT_DIVISOR, 1, logit_divisor, "logit_scale", "logits_scaling"),
-    REAL(KEY_ATTENTION_SOFTCAP, 0, attention_softcap, "attn_logit_softcapping", "attn_logit_softcapping"),
-    REAL(KEY_LOGIT_SOFTCAP, 0, logit_softcap, "final_logit_softcapping", "final_logit_softcapping"),
-    REAL(KEY_QKV_LIMIT, 0, qkv_limit, "attention.clamp_kqv", "clip_qkv"),
-    REAL(KEY_GATE_LIMIT, 0, gate_limit, NULL, "swiglu_limit"),
+    FACTOR(KEY_EMBEDDING_SCALE, 1, embedding_scale, "embedding_scale", "embedding_multiplier"),
+    FACTOR(KEY_RESIDUAL_SCALE, 1, residual_scale, "residual_scale", "residual_multiplier"),
+    FACTOR(KEY_ATTENTION_SCALE, 0, attention_scale, "attention.scale", "attention_multiplier"),
+    FACTOR(KEY_ATTENTION_WIDTH, 0, attention_width, NULL, "query_pre_attn_scalar"),
+    FACTOR(KEY_LOGIT_SCALE, 1, logit_scale, "logit_scale", "logit_scale"),
+    FACTOR(KEY_LOGIT_DIVISOR, 1, logit_divisor, "logit_scale", "logits_scaling"),
+    FACTOR(KEY_ATTENTION_SOFTCAP, 0, attention_softcap, "attn_logit_softcapping", "attn_logit_softcapping"),
+    FACTOR(KEY_LOGIT_SOFTCAP, 0, logit_softcap, "final_logit_softcapping", "final_logit_softcapping"),
+    FACTOR(KEY_QKV_LIMIT, 0, qkv_limit, "attention.clamp_kqv", "clip_qkv"),
+    FACTOR(KEY_GATE_LIMIT, 0, gate_limit, NULL, "swiglu_limit"),
     {KEY_EMBEDDING_WIDTH, 0, COUNT(form.embedding_width, false, 1048576, NULL, "word_embed_proj_dim")},
     {KEY_EXPERTS, 0,
      COUNT(form.experts, false, 65536, "expert_count", "num_local_experts", "num_experts", "n_routed_experts")},

@@ -8,48 +8,20 @@
 #include "model/family/decoder_config_reader.h"
 #include "model/family/family.h"
 #include "model/family/keys.h"
+#include "model/file/text.h"
 
 /* Keys of all families. Sizes are compared with the shapes of tensors. */
-static const char *const common[] = {
-    "bos_token_id",
-    "d_model",
-    "dtype",
-    "eos_token_id",
-    "ffn_dim",
-    "ffn_hidden_size",
-    "head_dim",
-    "hidden_size",
-    "intermediate_size",
-    "layer_types",
-    "max_position_embeddings",
-    "max_seq_len",
-    "model_max_length",
-    "model_type",
-    "n_embd",
-    "n_embed",
-    "n_head",
-    "n_heads",
-    "n_inner",
-    "n_layer",
-    "n_layers",
-    "n_positions",
-    "num_attention_heads",
-    "num_hidden_layers",
-    "num_key_value_heads",
-    "num_layers",
-    "original_max_position_embeddings",
-    "pad_token_id",
-    "tie_word_embeddings",
-    "torch_dtype",
-    "unk_token_id",
-    "vocab_size",
-};
+static const char common[] =
+    "bos_token_id d_model dtype eos_token_id ffn_dim ffn_hidden_size head_dim hidden_size intermediate_size "
+    "layer_types "
+    "max_position_embeddings max_seq_len model_max_length model_type n_embd n_embed n_head n_heads n_inner n_layer "
+    "n_layers n_positions num_attention_heads num_hidden_layers num_key_value_heads num_layers "
+    "original_max_position_embeddings pad_token_id tie_word_embeddings torch_dtype unk_token_id vocab_size";
 
 /* Keys that no family reads, of decoders that are not supported. */
-static const char *const unsupported[] = {
-    "altup_num_inputs",     "attention_chunk_size", "clip_qkv",         "hidden_size_per_layer_input", "is_causal",
-    "linear_num_key_heads", "mamba_d_state",        "rope_interleaved", "use_bidirectional_attention",
-};
+static const char unsupported[] =
+    "altup_num_inputs attention_chunk_size clip_qkv hidden_size_per_layer_input is_causal linear_num_key_heads "
+    "mamba_d_state rope_interleaved use_bidirectional_attention";
 
 /* Values that change nothing in a family without the key, beside null and empty ones; of other keys it is 0 or false.
  */
@@ -61,14 +33,6 @@ static const struct {
     {"logits_scaling", 1},       {"n_group", 1},    {"partial_rotary_factor", 1},
     {"residual_multiplier", 1},  {"rotary_pct", 1}, {"routed_scaling_factor", 1},
 };
-
-static bool is_listed(const char *const *names, size_t count, const char *name)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return false;
-}
 
 static const struct family_key *find_key(const struct model_family *family, const char *name)
 {
@@ -83,7 +47,7 @@ static bool is_of_some_family(const char *name)
 {
     const struct model_family *family;
 
-    if (is_listed(unsupported, sizeof(unsupported) / sizeof(unsupported[0]), name))
+    if (model_text_is_one_of(unsupported, name, strlen(name)))
         return true;
     for (size_t i = 0; (family = model_family_at(i)) != NULL; i++) {
         const struct family_key *key = find_key(family, name);
@@ -100,7 +64,7 @@ enum config_key_class config_key_class(const struct model_family *family, const 
 
     if (key != NULL)
         return key->use == KEY_UNUSED ? CONFIG_KEY_UNUSED : CONFIG_KEY_READ;
-    if (is_listed(common, sizeof(common) / sizeof(common[0]), name))
+    if (model_text_is_one_of(common, name, strlen(name)))
         return CONFIG_KEY_READ;
     return is_of_some_family(name) ? CONFIG_KEY_OF_OTHERS : CONFIG_KEY_UNKNOWN;
 }

@@ -6,6 +6,7 @@
 
 #include "model/file/fault.h"
 #include "model/file/packed.h"
+#include "model/file/text.h"
 
 int32_t model_packed_remedy(struct accel_error *error)
 {
@@ -194,8 +195,7 @@ static int32_t read_layout(const json_t *object, const char *method, struct mode
  * which applies to a matrix. */
 static int32_t read_dynamic(const json_t *object, struct model_packing *packing, struct accel_error *error)
 {
-    static const char *const known[] = {"bits",         "group_size",      "sym",          "desc_act", "mse",
-                                        "damp_percent", "act_group_aware", "static_groups"};
+    static const char known[] = "bits group_size sym desc_act mse damp_percent act_group_aware static_groups";
     const json_t *changes, *value, *dynamic = json_object_get(object, "dynamic");
     const char *pattern, *key;
     int32_t code = ACCEL_OK;
@@ -210,10 +210,7 @@ static int32_t read_dynamic(const json_t *object, struct model_packing *packing,
             return refuse(packing, "dynamic", dynamic, "tables of changes behind its patterns", error);
         json_object_foreach((json_t *)(uintptr_t)changes, key, value)
         {
-            bool found = false;
-            for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-                found = found || strcmp(known[i], key) == 0;
-            if (!found) {
+            if (!model_text_is_one_of(known, key, strlen(key))) {
                 char shown[MODEL_QUOTE_BYTES];
                 model_fault(error, ACCEL_E_UNSUPPORTED, packing->path, MODEL_NO_OFFSET,
                             "quantization: dynamic changes %s, which is not supported",
@@ -234,15 +231,12 @@ static int32_t read_dynamic(const json_t *object, struct model_packing *packing,
 /* Checks the format of an object, or the one that it inherits if it has none. */
 static int32_t check_format(const struct model_packing *packing, const json_t *object, struct accel_error *error)
 {
-    static const char *const known[] = {
-        "pack-quantized",       "int-quantized",        "naive-quantized", "float-quantized", "nvfp4-pack-quantized",
-        "mxfp4-pack-quantized", "mxfp8-pack-quantized", "mxfp8-quantized", "mixed-precision", "dense"};
+    static const char known[] =
+        "pack-quantized int-quantized naive-quantized float-quantized nvfp4-pack-quantized mxfp4-pack-quantized "
+        "mxfp8-pack-quantized mxfp8-quantized mixed-precision dense";
     const char *format;
     int32_t code = read_text(packing, object, "format", "dense", &format, error);
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]) && code == ACCEL_OK; i++)
-        if (strcmp(known[i], format) == 0)
-            return ACCEL_OK;
-    if (code != ACCEL_OK)
+    if (code != ACCEL_OK || model_text_is_one_of(known, format, strlen(format)))
         return code;
     return refuse(packing, "format", json_object_get(object, "format"),
                   "pack-, int-, naive-, float-, nvfp4-pack-, mxfp4-pack-, mxfp8-pack- and mxfp8-quantized", error);

@@ -14,6 +14,16 @@ bool model_text_plain_name(const char *name)
     return name[0] != '\0' && strchr(name, '/') == NULL && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
 }
 
+bool model_text_is_one_of(const char *list, const char *word, size_t length)
+{
+    for (size_t here; *list != '\0'; list += here + (list[here] != '\0')) {
+        here = strcspn(list, " ");
+        if (here == length && memcmp(list, word, length) == 0)
+            return true;
+    }
+    return false;
+}
+
 char *model_text_join(const char *folder, const char *name)
 {
     size_t bytes = strlen(folder) + 1 + strlen(name) + 1;

@@ -7,11 +7,15 @@
 #define ACCEL_MODEL_FILE_TEXT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include <accel/model/file.h>
 
 /* Returns whether a file name has no folder: not empty, no slash, neither "." nor "..". */
 bool model_text_plain_name(const char *name);
+
+/* Returns whether a list, "ONE TWO THREE", has the word of `length` bytes. */
+bool model_text_is_one_of(const char *list, const char *word, size_t length);
 
 /* Returns "folder/name", or NULL if memory is out. */
 char *model_text_join(const char *folder, const char *name);

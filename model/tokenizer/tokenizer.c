@@ -6,6 +6,7 @@
 #include <utf8proc.h>
 
 #include "model/file/fault.h"
+#include "model/file/text.h"
 
 #define MAX_TEXT ((size_t)1 << 30)
 
@@ -16,23 +17,9 @@ struct accel_token_stream {
 };
 
 /* Names of end-of-turn and end-of-text tokens in published models. */
-static const char *const end_names[] = {
-    "<|im_end|>",
-    "<|eot_id|>",
-    "<|eom_id|>",
-    "<|end_of_text|>",
-    "<end_of_turn>",
-    "<|endoftext|>",
-    "<|end|>",
-    "<|return|>",
-    "<|eot|>",
-    "<|end_of_turn|>",
-    "<EOT>",
-    "<eos>",
-    "</s>",
-    "<|END_OF_TURN_TOKEN|>",
-    "<|end_of_sentence|>",
-};
+static const char end_names[] =
+    "<|im_end|> <|eot_id|> <|eom_id|> <|end_of_text|> <end_of_turn> <|endoftext|> <|end|> <|return|> <|eot|> "
+    "<|end_of_turn|> <EOT> <eos> </s> <|END_OF_TURN_TOKEN|> <|end_of_sentence|>";
 
 struct accel_tokenizer *token_tokenizer_new(void)
 {
@@ -366,14 +353,9 @@ int32_t accel_tokenizer_is_end(const struct accel_tokenizer *tokenizer, int32_t 
 
     if (entry == NULL)
         return 0;
-    if (id == tokenizer->special[ACCEL_TOKEN_EOS] || id == tokenizer->eot)
-        return 1;
-    for (size_t i = 0; (entry->flags & TOKEN_SPECIAL) != 0 && i < sizeof(end_names) / sizeof(end_names[0]); i++) {
-        if (entry->size == strlen(end_names[i]) &&
-            memcmp(tokenizer->vocab.text.data + entry->offset, end_names[i], entry->size) == 0)
-            return 1;
-    }
-    return 0;
+    return id == tokenizer->special[ACCEL_TOKEN_EOS] || id == tokenizer->eot ||
+           ((entry->flags & TOKEN_SPECIAL) != 0 &&
+            model_text_is_one_of(end_names, tokenizer->vocab.text.data + entry->offset, entry->size));
 }
 
 const char *accel_tokenizer_chat_template(const struct accel_tokenizer *tokenizer)

@@ -15,23 +15,12 @@ struct way {
     bool (*round)(struct direct *direct, const struct way *way);
 };
 
-static bool go(struct direct *direct, enum direct_stage stage)
-{
-    int32_t code = direct_do(direct, stage);
-
-    direct->conform->error = direct->error;
-    return conform_ok(direct->conform, code, direct_stage_name(stage));
-}
-
 /* Runs the stages of a way and undoes them. */
 static bool round_trip(struct direct *direct, const struct way *way)
 {
-    bool is_good = true;
+    bool is_good = direct_climb(direct, way->first, way->last + 1);
 
-    for (uint32_t stage = way->first; stage <= way->last && is_good; stage++)
-        is_good = go(direct, stage);
-    for (uint32_t stage = way->last + 1; stage > way->first; stage--)
-        direct_undo(direct, stage - 1);
+    direct_descend(direct, way->last + 1, way->first);
     return is_good;
 }
 
@@ -76,7 +65,7 @@ static void leaks(struct conform *conform)
     struct direct direct;
     struct leak leak = {.count = 0};
     char doubt[LEAK_TEXT];
-    bool is_good = true;
+    bool is_good;
 
     if (!leak_is_told()) {
         conform_skip(conform, "the allocator of this build does not tell what it holds");
@@ -85,8 +74,7 @@ static void leaks(struct conform *conform)
     if (!direct_begin(&direct, conform))
         return;
     conform_case(conform, "%u times: %s", LEAK_ROUNDS, way->what);
-    for (uint32_t stage = 0; stage < way->first && is_good; stage++)
-        is_good = go(&direct, stage);
+    is_good = direct_climb(&direct, DIRECT_ATTACH, way->first);
     for (uint32_t i = 0; i < LEAK_ROUNDS && is_good; i++) {
         is_good = way->round(&direct, way);
         leak_look(&leak, atomic_load(&direct.host.alive));

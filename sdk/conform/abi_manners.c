@@ -181,11 +181,8 @@ static void leaks(struct conform *conform)
         return;
     conform_case(conform, "descriptors of four lives");
     for (uint32_t life = 0; life < 4; life++) {
-        for (uint32_t stage = 0; stage < DIRECT_END; stage++)
-            if (direct_do(&direct, stage) != ACCEL_OK)
-                conform_fail(conform, "%s: %s", direct_stage_name(stage), direct.error.text);
-        for (uint32_t stage = DIRECT_END; stage > 0; stage--)
-            direct_undo(&direct, stage - 1);
+        direct_climb(&direct, DIRECT_ATTACH, DIRECT_END);
+        direct_descend(&direct, DIRECT_END, DIRECT_ATTACH);
         counts[life] = entries("/proc/self/fd");
     }
     if (counts[3] > counts[2] && counts[2] > counts[1])
@@ -214,8 +211,7 @@ static void *work(void *argument)
         for (uint32_t stage = DIRECT_CLAIM; stage < DIRECT_END && worker->fault[0] == '\0'; stage++)
             if (direct_do(direct, stage) != ACCEL_OK)
                 snprintf(worker->fault, sizeof(worker->fault), "%s: %s", direct_stage_name(stage), direct->error.text);
-        for (uint32_t stage = DIRECT_END; stage > DIRECT_CLAIM; stage--)
-            direct_undo(direct, stage - 1);
+        direct_descend(direct, DIRECT_END, DIRECT_CLAIM);
     }
     return NULL;
 }
@@ -230,11 +226,8 @@ static void threads(struct conform *conform)
     if (!direct_begin(&direct, conform))
         return;
     conform_case(conform, "%u threads, one device", THREADS);
-    for (uint32_t stage = 0; stage <= DIRECT_OPEN; stage++)
-        if (direct_do(&direct, stage) != ACCEL_OK) {
-            conform_fail(conform, "%s: %s", direct_stage_name(stage), direct.error.text);
-            return;
-        }
+    if (!direct_climb(&direct, DIRECT_ATTACH, DIRECT_CLAIM))
+        return;
     for (uint32_t i = 0; i < THREADS; i++) {
         if (!direct_begin(&workers[i].direct, conform))
             return;

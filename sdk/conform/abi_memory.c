@@ -67,6 +67,15 @@ static bool refuse_one(struct direct *direct, enum direct_stage stage, int n)
     return true;
 }
 
+/* Tests that a driver that has ended counts no memory. */
+static void check_counted(const struct direct *direct)
+{
+    for (uint32_t c = 0; c < ACCEL_MEMORY_END; c++)
+        if (atomic_load(&direct->host.counted[c]) != 0)
+            conform_fail(direct->conform, "%lld bytes of memory class %u are still counted by `account`",
+                         (long long)atomic_load(&direct->host.counted[c]), c);
+}
+
 static void refuse(struct conform *conform)
 {
     struct direct direct;
@@ -75,30 +84,18 @@ static void refuse(struct conform *conform)
 
     if (!direct_begin(&direct, conform))
         return;
-    for (uint32_t before = 0; before < stage; before++)
-        if (direct_do(&direct, before) != ACCEL_OK) {
-            conform_fail(conform, "%s: %s", direct_stage_name(before), direct.error.text);
-            return;
-        }
+    if (!direct_climb(&direct, DIRECT_ATTACH, stage))
+        return;
     conform_case(conform, "each allocation in turn");
     while (n < MOST && refuse_one(&direct, stage, n))
         n++;
     direct_undo(&direct, stage);
     conform_case(conform, "the slot and all behind it, after %d refusals", n);
-    for (uint32_t next = stage; next < DIRECT_END; next++) {
-        int32_t code = direct_do(&direct, next);
-
-        conform->error = direct.error;
-        if (!conform_ok(conform, code, direct_stage_name(next)))
-            break;
-    }
+    direct_climb(&direct, stage, DIRECT_END);
     direct_end(&direct);
     if (alive(&direct) != 0)
         conform_fail(conform, "%llu blocks were not given back", (unsigned long long)alive(&direct));
-    for (uint32_t c = 0; c < ACCEL_MEMORY_END; c++)
-        if (atomic_load(&direct.host.counted[c]) != 0)
-            conform_fail(conform, "%lld bytes of memory class %u are still counted by `account`",
-                         (long long)atomic_load(&direct.host.counted[c]), c);
+    check_counted(&direct);
 }
 
 /* ---- memory accounting ---- */
@@ -117,26 +114,21 @@ static uint32_t buffers_of(const struct direct *direct)
 static void account(struct conform *conform)
 {
     struct direct direct;
-    uint64_t before = 0, requested, wanted;
+    uint64_t before, requested, wanted;
     char text[200];
 
     if (!direct_begin(&direct, conform))
         return;
     conform_case(conform, "bytes of buffers");
-    for (uint32_t stage = 0; stage <= DIRECT_BUFFERS; stage++) {
-        before = atomic_load(&direct.host.requested);
-        if (direct_do(&direct, stage) != ACCEL_OK) {
-            conform_fail(conform, "%s: %s", direct_stage_name(stage), direct.error.text);
-            return;
-        }
-    }
+    if (!direct_climb(&direct, DIRECT_ATTACH, DIRECT_BUFFERS))
+        return;
+    before = atomic_load(&direct.host.requested);
+    if (!direct_climb(&direct, DIRECT_BUFFERS, DIRECT_BUFFERS + 1))
+        return;
     requested = atomic_load(&direct.host.requested) - before;
     wanted = buffers_of(&direct) * (uint64_t)DIRECT_BUFFER_BYTES;
     direct_end(&direct);
-    for (uint32_t c = 0; c < ACCEL_MEMORY_END; c++)
-        if (atomic_load(&direct.host.counted[c]) != 0)
-            conform_fail(conform, "%lld bytes of memory class %u are still counted by `account`",
-                         (long long)atomic_load(&direct.host.counted[c]), c);
+    check_counted(&direct);
     if (wanted == 0)
         conform_skip(conform, "the driver leaves buffers to the core, which counts them");
     if (wanted == 0 || requested >= wanted)

@@ -120,14 +120,7 @@ int32_t abi_compile(struct direct *direct, const struct accel_graph *graph, cons
 
 bool abi_open(struct direct *direct, struct conform *conform)
 {
-    if (!direct_begin(direct, conform))
-        return false;
-    for (uint32_t stage = 0; stage <= DIRECT_CLAIM; stage++)
-        if (direct_do(direct, stage) != ACCEL_OK) {
-            conform_fail(conform, "%s: %s", direct_stage_name(stage), direct->error.text);
-            return false;
-        }
-    return true;
+    return direct_begin(direct, conform) && direct_climb(direct, DIRECT_ATTACH, DIRECT_COMPILE);
 }
 
 static void tails(struct conform *conform)

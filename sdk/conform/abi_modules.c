@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Module tests: a module of two graphs, cancelled compilation, weights that are saved and adopted, and a device
- * that enumerate did not return.
- */
+/* Module tests: a module of two graphs, cancelled compilation, and weights that are saved and adopted. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -109,24 +106,6 @@ static void cancel(struct conform *conform)
         if (atomic_load(&direct.host.alive) > before)
             conform_fail(conform, "a block of the host was lost");
     }
-    direct_end(&direct);
-}
-
-static void unknown(struct conform *conform)
-{
-    struct accel_driver_device *device = NULL;
-    struct direct direct;
-
-    if (!direct_begin(&direct, conform))
-        return;
-    conform_case(conform, "open of an id that enumerate did not give");
-    if (conform_ok(conform, direct_do(&direct, DIRECT_ATTACH), "attach") &&
-        conform_ok(conform, direct_do(&direct, DIRECT_ENUMERATE), "enumerate"))
-        abi_refused(conform,
-                    direct.instance->table->open(direct.instance, "no-such-device", NULL, 0, &device, &conform->error),
-                    ACCEL_OK, device);
-    if (device != NULL)
-        device->table->close(device, NULL);
     direct_end(&direct);
 }
 
@@ -250,5 +229,4 @@ void conform_add_modules(struct conform_list *list)
     conform_add(list, CONFORM_DRIVER, 0, two_graphs, "module/two-graphs");
     conform_add(list, CONFORM_DRIVER, 0, cancel, "module/cancel");
     conform_add(list, CONFORM_DRIVER, 0, adopt, "weights/adopt");
-    conform_add(list, CONFORM_DRIVER, 0, unknown, "life/unknown");
 }

@@ -339,14 +339,9 @@ static void options(struct conform *conform)
 
     if (!direct_begin(&direct, conform))
         return;
-    for (uint32_t stage = 0; stage <= DIRECT_ENUMERATE; stage++) {
-        int32_t code = direct_do(&direct, stage);
-
-        conform->error = direct.error;
-        if (!conform_ok(conform, code, direct_stage_name(stage))) {
-            direct_end(&direct);
-            return;
-        }
+    if (!direct_climb(&direct, DIRECT_ATTACH, DIRECT_OPEN)) {
+        direct_end(&direct);
+        return;
     }
     for (uint32_t i = 0; i < driver->option_count; i++) {
         const struct accel_option *option = driver->options[i];

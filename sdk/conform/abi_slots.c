@@ -249,15 +249,8 @@ static void check_load(struct slot *slot)
     conform_case(conform, "a step of what was loaded");
     direct->module = slot->module;
     slot->module = NULL;
-    for (uint32_t stage = DIRECT_WEIGHTS; stage < DIRECT_END; stage++) {
-        int32_t code = direct_do(direct, stage);
-
-        conform->error = direct->error;
-        if (!conform_ok(conform, code, direct_stage_name(stage)))
-            break;
-    }
-    for (uint32_t stage = DIRECT_END; stage > DIRECT_COMPILE; stage--)
-        direct_undo(direct, stage - 1);
+    direct_climb(direct, DIRECT_WEIGHTS, DIRECT_END);
+    direct_descend(direct, DIRECT_END, DIRECT_COMPILE);
 }
 
 static void undo_module(struct slot *slot)
@@ -314,19 +307,16 @@ static void call_slot(struct conform *conform)
     const struct row *row = &slots[conform->parameter];
     struct direct direct;
     struct slot slot = {.direct = &direct};
-    int32_t code = ACCEL_OK;
+    int32_t code;
+    bool is_up;
     int n = 0;
 
     if (!direct_begin(&direct, conform))
         return;
-    for (uint32_t stage = 0; stage <= row->before && code == ACCEL_OK; stage++) {
-        code = direct_do(&direct, stage);
-        conform->error = direct.error;
-        conform_ok(conform, code, direct_stage_name(stage));
-    }
-    if (code == ACCEL_OK && !row->has(&direct)) {
+    is_up = direct_climb(&direct, DIRECT_ATTACH, row->before + 1);
+    if (is_up && !row->has(&direct)) {
         conform_skip(conform, "the driver leaves the slot to the core");
-    } else if (code == ACCEL_OK) {
+    } else if (is_up) {
         conform_case(conform, "each allocation in turn");
         while (n < MOST && refuse_one(row, &slot, n))
             n++;

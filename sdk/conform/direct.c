@@ -410,6 +410,24 @@ int32_t direct_undo(struct direct *direct, enum direct_stage stage)
     }
 }
 
+bool direct_climb(struct direct *direct, uint32_t begin, uint32_t end)
+{
+    for (uint32_t stage = begin; stage < end; stage++) {
+        int32_t code = direct_do(direct, stage);
+
+        direct->conform->error = direct->error;
+        if (!conform_ok(direct->conform, code, direct_stage_name(stage)))
+            return false;
+    }
+    return true;
+}
+
+void direct_descend(struct direct *direct, uint32_t end, uint32_t begin)
+{
+    for (uint32_t stage = end; stage > begin; stage--)
+        direct_undo(direct, stage - 1);
+}
+
 /* ---- begin and end ---- */
 
 static const uint32_t operators[] = {ACCEL_OP_MATMUL, ACCEL_OP_ADD, ACCEL_OP_SOFTMAX, ACCEL_OP_MUL};
@@ -475,8 +493,7 @@ bool direct_begin(struct direct *direct, struct conform *conform)
 
 void direct_end(struct direct *direct)
 {
-    for (uint32_t stage = DIRECT_END; stage > 0; stage--)
-        direct_undo(direct, stage - 1);
+    direct_descend(direct, DIRECT_END, DIRECT_ATTACH);
     accel_builder_free(direct->builder);
     conform_tensor_free(&direct->weight);
 }

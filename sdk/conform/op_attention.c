@@ -538,7 +538,7 @@ static void add_cache_types(struct conform_list *list, const char *op, void (*ru
     struct accel_format format;
     uint32_t type;
 
-    for (uint32_t i = 0; (type = conform_type(i)) != ACCEL_TYPE_NONE; i++) {
+    for (uint32_t i = 0; (type = accel_format_type(i)) != ACCEL_TYPE_NONE; i++) {
         if (!is_cache_type(type))
             continue;
         accel_format_describe(type, &format);

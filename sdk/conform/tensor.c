@@ -10,45 +10,15 @@
 
 #define PLANE_ALIGNMENT 64u /* alignment of a plane's first byte */
 
-static const uint32_t types[] = {
-#define ACCEL_FORMAT(ID, ...) ACCEL_##ID,
-#include <accel/quant/formats.def>
-};
-
-static const struct {
-    uint32_t scheme;
-    const char *start, *end;
-    uint32_t bits, planes, zero_bytes, codebook_bytes;
-} planar_formats[] = {
-#define ACCEL_PLANAR_FORMAT(...) {__VA_ARGS__},
-#include <accel/quant/formats.def>
-};
-
-static const uint32_t planar_groups[] = {
-#define ACCEL_PLANAR_GROUP(log2_group) log2_group,
-#include <accel/quant/formats.def>
-};
-
 #define BLOCK_VALUES 256u    /* of the largest block */
 #define HALF_EXPONENT 0x400u /* unit of the exponent of a half */
-
-uint32_t conform_type(uint32_t index)
-{
-    if (index < COUNT(types))
-        return types[index];
-    index -= COUNT(types);
-    if (index >= COUNT(planar_formats) * COUNT(planar_groups))
-        return ACCEL_TYPE_NONE;
-    return ACCEL_PLANAR(planar_formats[index / COUNT(planar_groups)].bits, planar_groups[index % COUNT(planar_groups)],
-                        planar_formats[index / COUNT(planar_groups)].scheme);
-}
 
 void conform_add_types(struct conform_list *list, const char *group, void (*run)(struct conform *conform))
 {
     struct accel_format format;
     uint32_t type;
 
-    for (uint32_t i = 0; (type = conform_type(i)) != ACCEL_TYPE_NONE; i++) {
+    for (uint32_t i = 0; (type = accel_format_type(i)) != ACCEL_TYPE_NONE; i++) {
         accel_format_describe(type, &format);
         conform_add(list, CONFORM_DEVICE, type, run, "%s/%s", group, format.name);
     }

@@ -22,10 +22,6 @@ struct conform_tensor {
     float *exact; /**< [rows, width]; of a tall tensor only the distinct rows */
 };
 
-/** Returns weight type number `index`: the scalars F32, F16 and BF16, then block types, then planar types. Returns
- * NONE past the last. */
-uint32_t conform_type(uint32_t index);
-
 /** Fills a tensor with values in -1 .. 1, rounded to the type. Large tensors repeat rows, since rounding is slow. */
 void conform_tensor_make(struct conform *conform, uint32_t type, uint64_t rows, uint64_t width,
                          struct conform_tensor *tensor);

@@ -65,13 +65,15 @@ TESTS += %D%/bochs.sh
 endif
 
 # SIMDe's replacements are made of AVX2.
+kernels_emulation = -I$(top_srcdir)/%D%
+EXTRA_DIST += %D%/simd_emulated.h %D%/simd_bf16_emulated.h %D%/simd_flush.h %D%/tiles_emulated.h
 kernels_emulated_libs = libcpu-kernels-scalar.la libcpu-kernels-avx2.la libaccel-quant.la $(CMOCKA_LIBS) -lm
 
 if EMULATE_AVX512
 kernels_tests += tests/kernels/emulated tests/kernels/emulated_avx512bf16 tests/kernels/emulated_amx
 check_LTLIBRARIES += libcpu-kernels-emulated.la
 libcpu_kernels_emulated_la_SOURCES = $(cpu_kernels_avx512) $(cpu_kernels_avx512bf16) $(cpu_kernels_amx) $(cpu_kernels_common)
-libcpu_kernels_emulated_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_BUILD_AVX512 -DEMULATE_AVX512 -DSIMD_EMULATE
+libcpu_kernels_emulated_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_BUILD_AVX512 -DEMULATE_AVX512 -DSIMD_EMULATE $(kernels_emulation)
 libcpu_kernels_emulated_la_CFLAGS = $(AM_CFLAGS) $(KERNEL_CFLAGS) $(SIMDE_CFLAGS) -Wno-psabi
 tests_kernels_emulated_SOURCES = %D%/main.c
 tests_kernels_emulated_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_ISA=CPU_ISA_AVX512 -DKERNELS_EMULATED=CPU_ISA_AVX2
@@ -88,7 +90,7 @@ if EMULATE_AMX
 kernels_tests += tests/kernels/emulated_amx
 check_LTLIBRARIES += libcpu-kernels-emulated-amx.la
 libcpu_kernels_emulated_amx_la_SOURCES = $(cpu_kernels_amx) $(cpu_kernels_common)
-libcpu_kernels_emulated_amx_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_BUILD_AVX512 -DEMULATE_AMX
+libcpu_kernels_emulated_amx_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_BUILD_AVX512 -DEMULATE_AMX $(kernels_emulation)
 libcpu_kernels_emulated_amx_la_CFLAGS = $(AM_CFLAGS) $(KERNEL_CFLAGS) $(AVX512BF16_CFLAGS)
 tests_kernels_emulated_amx_SOURCES = %D%/main.c
 tests_kernels_emulated_amx_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_ISA=CPU_ISA_AMX -DKERNELS_EMULATED=CPU_ISA_AVX512BF16
@@ -100,7 +102,7 @@ if EMULATE_AVXVNNI
 kernels_tests += tests/kernels/emulated_avxvnni
 check_LTLIBRARIES += libcpu-kernels-emulated-avxvnni.la
 libcpu_kernels_emulated_avxvnni_la_SOURCES = $(cpu_kernels_avxvnni) $(cpu_kernels_common)
-libcpu_kernels_emulated_avxvnni_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_BUILD_AVXVNNI -DEMULATE_AVXVNNI -DSIMD_EMULATE
+libcpu_kernels_emulated_avxvnni_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_BUILD_AVXVNNI -DEMULATE_AVXVNNI -DSIMD_EMULATE $(kernels_emulation)
 libcpu_kernels_emulated_avxvnni_la_CFLAGS = $(AM_CFLAGS) $(KERNEL_CFLAGS) $(SIMDE_CFLAGS) -Wno-psabi
 tests_kernels_emulated_avxvnni_SOURCES = %D%/main.c
 tests_kernels_emulated_avxvnni_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_ISA=CPU_ISA_AVXVNNI -DKERNELS_EMULATED=CPU_ISA_AVX2

@@ -328,8 +328,7 @@ static const struct {
 } commands_elsewhere[] = {
     {"serve server llama-server start",
      "there is no server yet: accelctl run MODEL --prompt TEXT and accelctl chat MODEL generate here, and accelctl "
-     "plan "
-     "MODEL --emit llama-server prints the call of llama-server with the planned settings"},
+     "plan MODEL --emit llama-server prints the call of llama-server with the planned settings"},
     {"cli llama-cli llama-run llama-completion main simple llama-simple generate",
      "accelctl chat MODEL for a conversation, accelctl run MODEL --prompt TEXT for a text"},
     {"completion completions",

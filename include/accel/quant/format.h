@@ -69,6 +69,10 @@ int32_t accel_format_describe(uint32_t type, struct accel_format *out_format);
  */
 uint32_t accel_format_find(const char *name);
 
+/** The type id of a format of weights, by number from 0: those of formats.def, then each planar format with each of its
+ * groups; ACCEL_TYPE_NONE past the last. */
+uint32_t accel_format_type(uint32_t index);
+
 /** The levels of ACCEL_SCHEME_NF4, rising from -1 to 1. */
 extern const float accel_format_nf4[16];
 

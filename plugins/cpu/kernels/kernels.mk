@@ -21,7 +21,7 @@ libcpu_kernels_la_LIBADD = libcpu-kernels-scalar.la $(CPU_ISA_LIBRARIES) libacce
 EXTRA_libcpu_kernels_la_DEPENDENCIES = $(CPU_ISA_LIBRARIES)
 
 # Compiled once per ISA: kernels of floats, and kernels of codes with act_q8.
-cpu_kernels_float = $(cpu_kernels_plain) %D%/vector/vec.h %D%/vector/simd.h %D%/vector/simd_emulated.h %D%/vector/traits.h \
+cpu_kernels_float = $(cpu_kernels_plain) %D%/vector/vec.h %D%/vector/simd.h %D%/vector/traits.h \
 	%D%/vector/functions.h %D%/vector/act_sums.h %D%/vector/finish.h %D%/vector/unpack.h %D%/vector/attention_scratch.h \
 	%D%/vector/attention_staged.h %D%/vector/attention_q4.h %D%/vector/gemm32.h %D%/vector/gemm_float.h %D%/vector/pointwise.c \
 	%D%/vector/rows.c %D%/vector/attention.c %D%/vector/matmul.c %D%/vector/quantize.c %D%/vector/gemm32.c

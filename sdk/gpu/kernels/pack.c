@@ -317,26 +317,6 @@ static const struct codec *find_codec(uint32_t type)
     return NULL;
 }
 
-/* Rows of formats.def. */
-struct block_row {
-    uint32_t type;
-    uint32_t values;
-    uint32_t bytes;
-};
-
-static struct block_row block_of(uint32_t type)
-{
-    static const struct block_row rows[] = {
-#define ACCEL_FORMAT(ID, name, id, values, bytes, ...) {ACCEL_##ID, values, bytes},
-#include <accel/quant/formats.def>
-    };
-
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-        if (rows[i].type == type)
-            return rows[i];
-    return (struct block_row){0, 0, 0};
-}
-
 static const uint32_t planar_scales[] = {
     [ACCEL_SCHEME_SYMMETRIC] = FORMAT_SYMMETRIC, [ACCEL_SCHEME_ASYMMETRIC] = FORMAT_ASYMMETRIC,
     [ACCEL_SCHEME_NF4] = FORMAT_LOOKUP,          [ACCEL_SCHEME_CODEBOOK] = FORMAT_LOOKUP,
@@ -350,37 +330,18 @@ static const uint32_t planar_codebooks[] = {
 
 int32_t gpu_format_of(uint32_t type, struct gpu_format *out_format)
 {
-    static const struct {
-        uint32_t scheme;
-        const char *start, *end;
-        uint32_t bits, planes, zero_bytes, codebook_bytes;
-    } rows[] = {
-#define ACCEL_PLANAR_FORMAT(...) {__VA_ARGS__},
-#include <accel/quant/formats.def>
-    };
-    static const uint32_t groups[] = {
-#define ACCEL_PLANAR_GROUP(log2_group) log2_group,
-#include <accel/quant/formats.def>
-    };
     const struct codec *codec = find_codec(type);
-    const uint32_t group = ACCEL_PLANAR_LOG2_GROUP(type);
-    uint32_t has_group = 0;
+    const uint32_t scheme = ACCEL_PLANAR_SCHEME(type), group = ACCEL_PLANAR_LOG2_GROUP(type);
+    struct accel_format format;
 
-    if (codec != NULL) {
+    if (codec != NULL)
         *out_format = codec->format;
-        return 1;
-    }
-    for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++)
-        has_group |= groups[i] == group;
-    for (size_t i = 0; has_group && i < sizeof(rows) / sizeof(*rows); i++) {
-        if (ACCEL_PLANAR(rows[i].bits, group, rows[i].scheme) != type)
-            continue;
-        *out_format =
-            (struct gpu_format){rows[i].bits, planar_scales[rows[i].scheme], group == 0 ? 0 : 1u << (group - 5),
-                                planar_codebooks[rows[i].scheme], rows[i].planes};
-        return 1;
-    }
-    return 0;
+    else if (ACCEL_IS_PLANAR(type) && accel_format_describe(type, &format) == ACCEL_OK)
+        *out_format = (struct gpu_format){format.digit_bits, planar_scales[scheme], group == 0 ? 0 : 1u << (group - 5),
+                                          planar_codebooks[scheme], format.planes};
+    else
+        return 0;
+    return 1;
 }
 
 /* ---- rows ---- */
@@ -410,13 +371,15 @@ static void pack_floats(const struct codec *codec, uint64_t width, const uint8_t
 static void pack_blocks(const struct codec *codec, uint64_t width, const uint8_t *block, uint32_t *const *to)
 {
     const struct gpu_format *format = &codec->format;
-    const struct block_row row = block_of(codec->type);
-    const uint32_t parts = row.values / FORMAT_BLOCK;
+    struct accel_format blocks;
+    uint32_t parts;
 
+    (void)accel_format_describe(codec->type, &blocks);
+    parts = blocks.block_values / FORMAT_BLOCK;
     for (uint64_t b = 0; b < width / FORMAT_BLOCK; b++) {
         struct unpacked unpacked;
 
-        codec->unpack(block + b / parts * row.bytes, (uint32_t)(b % parts), &unpacked);
+        codec->unpack(block + b / parts * blocks.plane_bytes[0], (uint32_t)(b % parts), &unpacked);
         put_codes(unpacked.q, format->bits, to[0] + b * format->bits);
         if (format->scales == FORMAT_MINIMUM || format->scales == FORMAT_PAIRS)
             to[1][b] = unpacked.scales;
@@ -453,12 +416,13 @@ static float unit_of(const struct codec *codec, const uint8_t *block)
 static void pack_unpacked(const struct codec *codec, uint64_t width, const uint8_t *block, uint32_t *const *to)
 {
     const struct gpu_format *format = &codec->format;
-    const struct block_row row = block_of(codec->type);
+    struct accel_format blocks;
     uint8_t code_of[256] = {0};
 
+    (void)accel_format_describe(codec->type, &blocks);
     for (uint32_t q = 1u << format->bits; q-- > 0;)
         code_of[(uint8_t)codebooks[format->codebook][q]] = (uint8_t)q;
-    for (uint64_t b = 0; b < width / 256; b++, block += row.bytes) {
+    for (uint64_t b = 0; b < width / 256; b++, block += blocks.plane_bytes[0]) {
         const float unit = unit_of(codec, block);
         int8_t codes[256];
         uint8_t q[256];
@@ -470,7 +434,7 @@ static void pack_unpacked(const struct codec *codec, uint64_t width, const uint8
         for (uint32_t i = 0; i < 8; i++)
             put_codes(q + FORMAT_BLOCK * i, format->bits, to[0] + (8 * b + i) * format->bits);
         if (format->scales == FORMAT_SYMMETRIC) {
-            put16(to[1], b, read16(block + row.bytes - 2) ^ 0x8000u);
+            put16(to[1], b, read16(block + blocks.plane_bytes[0] - 2) ^ 0x8000u);
             continue;
         }
         for (uint32_t g = 0; g < 16; g++) {

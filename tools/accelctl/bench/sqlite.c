@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -122,152 +123,51 @@ static int open_database(struct database *db)
     return -1;
 }
 
-/* Binds a member of a document by its type; an absent one is NULL. */
-static void bind(sqlite3_stmt *statement, int at, const json_t *value)
+/* Rows from the document ?1 of run ?2, whose first result is ?3. */
+static const char *const inserts[] = {
+    "INSERT INTO run (id, begun, version, processor, device, threads, model, model_file, model_bytes, settings,"
+    " memory_read, memory_copy, clock_drift, stolen, others, interrupted, against)"
+    " SELECT ?2, f->>'begun', f->>'version', f->>'processor', f->>'device', m->>'threads', f->>'model',"
+    " f->>'model_file', f->>'model_bytes', f->>'settings', m->>'$.memory_read.most', m->>'$.memory_copy.most',"
+    " m->>'clock_drift', ?1->>'$.noise.stolen', ?1->>'$.noise.others', ?1->>'interrupted', ?1->>'$.against.program'"
+    " FROM (SELECT ?1->'facts' f, ?1->'machine' m)",
+    "INSERT INTO fact SELECT ?2, key, value FROM json_each(?1, '$.facts.host')",
+    "INSERT INTO sequence SELECT ?2, value->>'name', value->>'kind', value->>'digit_bits', value->>'$.rate.most',"
+    " value->>'$.rate.median' FROM json_each(?1, '$.machine.sequences')",
+    "INSERT INTO warning SELECT ?2, value FROM json_each(?1, '$.warnings')",
+    "INSERT INTO result (id, run, subject, name, prompt, tokens, depth, sequences, unit, value, rounds, least,"
+    " lower_quartile, median, upper_quartile, most, bytes, multiply_adds, bound, limit_name, limit_seconds, fraction,"
+    " peer_median, ratio)"
+    " SELECT ?3 + key, ?2, value->>'subject', value->>'name', value->>'prompt', value->>'tokens', value->>'depth',"
+    " value->>'sequences', value->>'unit', value->>'value', value->>'$.time.count', value->>'$.time.least',"
+    " value->>'$.time.lower_quartile', value->>'$.time.median', value->>'$.time.upper_quartile', value->>'$.time.most',"
+    " value->>'bytes', (SELECT total(p.value) FROM json_each(r.value, '$.multiply_adds') p), value->>'bound',"
+    " value->>'limit', value->>'limit_seconds', value->>'fraction', value->>'$.peer.median', value->>'ratio'"
+    " FROM json_each(?1, '$.rows') r",
+    "INSERT INTO sample SELECT ?3 + r.key, s.key, s.value"
+    " FROM json_each(?1, '$.rows') r, json_each(r.value, '$.seconds') s",
+};
+
+static void insert_run(struct database *db, const json_t *document)
 {
-    if (json_is_string(value))
-        sqlite3_bind_text(statement, at, json_string_value(value), -1, SQLITE_TRANSIENT);
-    else if (json_is_integer(value))
-        sqlite3_bind_int64(statement, at, json_integer_value(value));
-    else if (json_is_real(value))
-        sqlite3_bind_double(statement, at, json_real_value(value));
-    else if (json_is_boolean(value))
-        sqlite3_bind_int64(statement, at, json_is_true(value));
-}
+    const int64_t run = ask(db, "SELECT coalesce(max(id), 0) + 1 FROM run");
+    const int64_t result = ask(db, "SELECT coalesce(max(id), 0) + 1 FROM result");
+    char *text = json_dumps(document, JSON_COMPACT);
 
-/* Inserts one row of values; `parent`, unless it is 0, comes first. Answers its id. */
-static int64_t insert(struct database *db, const char *text, int64_t parent, json_t *const *values, int count)
-{
-    sqlite3_stmt *statement = NULL;
+    if (text == NULL && db->failed == SQLITE_OK)
+        db->failed = SQLITE_NOMEM;
+    for (size_t i = 0; db->failed == SQLITE_OK && i < sizeof(inserts) / sizeof(*inserts); i++) {
+        sqlite3_stmt *statement = NULL;
 
-    if (db->failed == SQLITE_OK)
-        db->failed = sqlite3_prepare_v2(db->handle, text, -1, &statement, NULL);
-    if (db->failed != SQLITE_OK)
-        return 0;
-    if (parent != 0)
-        sqlite3_bind_int64(statement, 1, parent);
-    for (int i = 0; i < count; i++)
-        bind(statement, i + 1 + (parent != 0), values[i]);
-    if (sqlite3_step(statement) != SQLITE_DONE)
-        db->failed = sqlite3_errcode(db->handle);
-    sqlite3_finalize(statement);
-    return sqlite3_last_insert_rowid(db->handle);
-}
-
-/* Returns the member at "a.b"; NULL if there is none. */
-static json_t *at(const json_t *object, const char *path)
-{
-    char name[64];
-    const char *dot = strchr(path, '.');
-
-    if (dot == NULL)
-        return json_object_get(object, path);
-    snprintf(name, sizeof(name), "%.*s", (int)(dot - path), path);
-    return at(json_object_get(object, name), dot + 1);
-}
-
-#define VALUES(list) list, (int)(sizeof(list) / sizeof(*list))
-
-static int64_t insert_run(struct database *db, const json_t *d)
-{
-    json_t *const values[] = {at(d, "facts.begun"),
-                              at(d, "facts.version"),
-                              at(d, "facts.processor"),
-                              at(d, "facts.device"),
-                              at(d, "machine.threads"),
-                              at(d, "facts.model"),
-                              at(d, "facts.model_file"),
-                              at(d, "facts.model_bytes"),
-                              at(d, "facts.settings"),
-                              at(d, "machine.memory_read.most"),
-                              at(d, "machine.memory_copy.most"),
-                              at(d, "machine.clock_drift"),
-                              at(d, "noise.stolen"),
-                              at(d, "noise.others"),
-                              at(d, "interrupted"),
-                              at(d, "against.program")};
-
-    return insert(db,
-                  "INSERT INTO run (begun, version, processor, device, threads, model, model_file, model_bytes,"
-                  " settings, memory_read, memory_copy, clock_drift, stolen, others, interrupted, against)"
-                  " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-                  0, VALUES(values));
-}
-
-static void insert_result(struct database *db, int64_t run, const json_t *row)
-{
-    double products = 0;
-    const char *key;
-    json_t *value, *sum;
-    int64_t result;
-    size_t i;
-
-    json_object_foreach(at(row, "multiply_adds"), key, value) products += json_number_value(value);
-    sum = json_real(products);
-    {
-        json_t *const values[] = {at(row, "subject"),
-                                  at(row, "name"),
-                                  at(row, "prompt"),
-                                  at(row, "tokens"),
-                                  at(row, "depth"),
-                                  at(row, "sequences"),
-                                  at(row, "unit"),
-                                  at(row, "value"),
-                                  at(row, "time.count"),
-                                  at(row, "time.least"),
-                                  at(row, "time.lower_quartile"),
-                                  at(row, "time.median"),
-                                  at(row, "time.upper_quartile"),
-                                  at(row, "time.most"),
-                                  at(row, "bytes"),
-                                  sum,
-                                  at(row, "bound"),
-                                  at(row, "limit"),
-                                  at(row, "limit_seconds"),
-                                  at(row, "fraction"),
-                                  at(row, "peer.median"),
-                                  at(row, "ratio")};
-
-        result = insert(db,
-                        "INSERT INTO result (run, subject, name, prompt, tokens, depth, sequences, unit, value, rounds,"
-                        " least, lower_quartile, median, upper_quartile, most, bytes, multiply_adds, bound, limit_name,"
-                        " limit_seconds, fraction, peer_median, ratio)"
-                        " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-                        run, VALUES(values));
+        db->failed = sqlite3_prepare_v2(db->handle, inserts[i], -1, &statement, NULL);
+        sqlite3_bind_text(statement, 1, text, -1, SQLITE_STATIC);
+        sqlite3_bind_int64(statement, 2, run);
+        sqlite3_bind_int64(statement, 3, result);
+        if (db->failed == SQLITE_OK && sqlite3_step(statement) != SQLITE_DONE)
+            db->failed = sqlite3_errcode(db->handle);
+        sqlite3_finalize(statement);
     }
-    json_decref(sum);
-    json_array_foreach(at(row, "seconds"), i, value)
-    {
-        json_t *const values[] = {json_integer((json_int_t)i), value};
-
-        insert(db, "INSERT INTO sample (result, round, seconds) VALUES (?,?,?)", result, VALUES(values));
-        json_decref(values[0]);
-    }
-}
-
-static void insert_facts(struct database *db, int64_t run, const json_t *document)
-{
-    const char *key;
-    json_t *value;
-    size_t i;
-
-    json_object_foreach(at(document, "facts.host"), key, value)
-    {
-        json_t *const values[] = {json_string(key), value};
-
-        insert(db, "INSERT INTO fact (run, key, value) VALUES (?,?,?)", run, VALUES(values));
-        json_decref(values[0]);
-    }
-    json_array_foreach(at(document, "machine.sequences"), i, value)
-    {
-        json_t *const values[] = {at(value, "name"), at(value, "kind"), at(value, "digit_bits"), at(value, "rate.most"),
-                                  at(value, "rate.median")};
-
-        insert(db, "INSERT INTO sequence (run, name, kind, digit_bits, rate, median) VALUES (?,?,?,?,?,?)", run,
-               VALUES(values));
-    }
-    json_array_foreach(at(document, "warnings"), i, value)
-        insert(db, "INSERT INTO warning (run, text) VALUES (?,?)", run, &value, 1);
+    free(text);
 }
 
 int bench_sqlite_check(const struct bench *bench)
@@ -287,16 +187,11 @@ int bench_sqlite_check(const struct bench *bench)
 int bench_sqlite_append(const struct bench *bench, const json_t *document)
 {
     struct database db = {.bench = bench};
-    const json_t *row;
-    int64_t run;
-    size_t i;
     int code = open_database(&db);
 
     if (code < 0) {
         do_all(&db, "BEGIN IMMEDIATE");
-        run = insert_run(&db, document);
-        insert_facts(&db, run, document);
-        json_array_foreach(json_object_get(document, "rows"), i, row) insert_result(&db, run, row);
+        insert_run(&db, document);
         do_all(&db, "COMMIT");
         if (db.failed != SQLITE_OK)
             code = refuse(&db, EXIT_FAILED, NULL);

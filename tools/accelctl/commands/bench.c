@@ -462,15 +462,14 @@ const struct command command_bench = {
     .summary = "measure how fast a model or an operator runs, and compare it with the limits of the machine",
     .arguments = "[SUBJECT...] [MODEL]",
     .detail =
-        "SUBJECT is one of prefill, decode, attention, batch and load, which require a MODEL, operators and "
-        "machine; the default is all subjects that require a model, or those whose options are given: prefill and "
-        "decode "
-        "for -p, -n and -d, batch for --sequences, attention for --length. First the machine is measured with the "
-        "threads of the run: the bandwidth of main memory, and the peak rate of each multiply-add instruction of "
-        "the processor. Each result is compared with the minimum time for its bytes and its multiply-adds at "
-        "these rates; doc/benchmark.md has the formulas.\n"
-        "--against adds a run of llama-bench, or an earlier one of this command, to the table: a ratio above 1 "
-        "means that this run is faster. Differences between the two setups are printed as warnings.\n"
+        "SUBJECT is one of prefill, decode, attention, batch and load, which require a MODEL, operators and machine; "
+        "the default is all subjects that require a model, or those whose options are given: prefill and decode for "
+        "-p, -n and -d, batch for --sequences, attention for --length. First the machine is measured with the threads "
+        "of the run: the bandwidth of main memory, and the peak rate of each multiply-add instruction of the "
+        "processor. Each result is compared with the minimum time for its bytes and its multiply-adds at these rates; "
+        "doc/benchmark.md has the formulas.\n"
+        "--against adds a run of llama-bench, or an earlier one of this command, to the table: a ratio above 1 means "
+        "that this run is faster. Differences between the two setups are printed as warnings.\n"
         "Rates are medians, with quartiles. Noise of the machine is reported. An interrupt (Ctrl-C) stops the "
         "measurement and prints the results so far.",
     .example = "llama-bench -m model.gguf -o json > theirs.json; accelctl bench --against theirs.json prefill decode "

@@ -20,8 +20,7 @@ const struct command command_doctor = {
     .detail =
         "Checks limits of processors and memory, folders, plugins, and for each accelerator kernel modules, device "
         "nodes, groups, libraries and their versions. Changes nothing and loads no vendor library. The requirements of "
-        "each "
-        "vendor's hardware are in doctor.yaml of the profiles.\n"
+        "each vendor's hardware are in doctor.yaml of the profiles.\n"
         "The line GPU states whether an accelerator is chosen automatically, and if not, the first cause.\n"
         "The exit status is 6 if a row is bad: something cannot be used, and its remedy states what to do.",
     .example = "accelctl doctor --all\nlists every check with its result and source",

@@ -354,8 +354,7 @@ const struct command command_plan = {
         "note states so.\n"
         "Each setting names the file and line of the profile that it comes from, or what measured it. The exit status "
         "is 5 if memory does not suffice, and, if the device is here, 3 if the model's family does not run and 4 if "
-        "the "
-        "device does not implement the model or a setting.",
+        "the device does not implement the model or a setting.",
     .example = "accelctl plan --set context=2048tok model.gguf\nhow the model would run with caches for 2048 tokens",
     .options = options,
     .option_count = sizeof(options) / sizeof(*options),

@@ -21,8 +21,7 @@ static const struct option_row options[] = {
      "with show and diff: a setting, which overrides all profiles; may be repeated", 0, 0},
     {"all", 'a', OPTION_FLAG, offsetof(struct profile_options, all), NULL,
      "with list: print all attributes of the files; with show: also settings that no profile sets, and the facts; with "
-     "env: "
-     "also variables that are not set",
+     "env: also variables that are not set",
      0, 0},
     {"overruled", 'o', OPTION_FLAG, offsetof(struct profile_options, overridden), NULL,
      "with show: print the overridden values under each setting", 0, 0},

@@ -264,25 +264,24 @@ static double speedup(double rate, double against, const char *unit)
     return strcmp(unit, "x") == 0 ? rate / against : 100 * (rate / against - 1);
 }
 
-static void measure_size(struct measuring *measuring, const char *type, const char *against, const char *unit,
-                         struct measured *out)
+static void measure_size(struct measuring *measuring, struct measured *out)
 {
     char path[SCRATCH_PATH + 64];
-    double whole = strcmp(against, "f32") == 0 ? 32 : 16;
+    double whole = strcmp(measuring->against, "f32") == 0 ? 32 : 16;
     const json_t *document;
 
-    if (against[0] == 'q') {
-        document = version(measuring, out, against, path);
-        whole = document == NULL ? NAN : bits_of(document, against);
+    if (measuring->against[0] == 'q') {
+        document = version(measuring, out, measuring->against, path);
+        whole = document == NULL ? NAN : bits_of(document, measuring->against);
     }
-    document = isnan(whole) ? NULL : version(measuring, out, type, path);
+    document = isnan(whole) ? NULL : version(measuring, out, measuring->type, path);
     if (document != NULL)
-        out->value = saving(whole, bits_of(document, type), unit);
+        out->value = saving(whole, bits_of(document, measuring->type), measuring->unit);
 }
 
 /* Measures a mix: query, key and output projection in 8 bits, all else in 2; an output projection that is tied to
  * the token embedding is in that type. */
-static void measure_mixed(struct measuring *measuring, const char *unit, struct measured *out)
+static void measure_mixed(struct measuring *measuring, struct measured *out)
 {
     const char *const heads[] = {"head=q8", "embedding=q8"};
     char f16[SCRATCH_PATH + 64], to[SCRATCH_PATH + 64];
@@ -295,14 +294,14 @@ static void measure_mixed(struct measuring *measuring, const char *unit, struct 
                                                             "--role", "k=q8", "--role", heads[i], f16, to, NULL});
 
         if (mixed != NULL)
-            out->value = saving(16, bits_of(mixed, "q"), unit);
+            out->value = saving(16, bits_of(mixed, "q"), measuring->unit);
     }
 }
 
-static void measure_error(struct measuring *measuring, const char *type, struct measured *out)
+static void measure_error(struct measuring *measuring, struct measured *out)
 {
     char path[SCRATCH_PATH + 64];
-    const json_t *document = version(measuring, out, type, path), *row;
+    const json_t *document = version(measuring, out, measuring->type, path), *row;
     double squares = 0, elements = 0;
     size_t i;
 
@@ -311,7 +310,7 @@ static void measure_error(struct measuring *measuring, const char *type, struct 
         const char *to = json_string_value(json_object_get(row, "to"));
         double error = number_at(row, "relative_error"), count = number_at(row, "elements");
 
-        if (to == NULL || strncmp(to, type, strlen(type)) != 0 || isnan(error))
+        if (to == NULL || strncmp(to, measuring->type, strlen(measuring->type)) != 0 || isnan(error))
             continue;
         squares += error * error * count;
         elements += count;
@@ -321,7 +320,7 @@ static void measure_error(struct measuring *measuring, const char *type, struct 
 }
 
 /* Measures the share of tokens before which the likeliest token differs from the f16 version's. */
-static void measure_accuracy(struct measuring *measuring, const char *type, struct measured *out)
+static void measure_accuracy(struct measuring *measuring, struct measured *out)
 {
     char f16[SCRATCH_PATH + 64], path[SCRATCH_PATH + 64];
     const char *arguments[] = {"eval", "--json", "--against", f16, "--text", measuring->wish->text,
@@ -336,7 +335,7 @@ static void measure_accuracy(struct measuring *measuring, const char *type, stru
         arguments[7] = "--device";
         arguments[8] = measuring->wish->device;
     }
-    if (version(measuring, out, "f16", f16) == NULL || version(measuring, out, type, path) == NULL)
+    if (version(measuring, out, "f16", f16) == NULL || version(measuring, out, measuring->type, path) == NULL)
         return;
     document = command(measuring, out, arguments);
     out->value = 100 * (1 - number_at(json_array_get(json_object_get(document, "models"), 0), "text.top1.share"));
@@ -364,24 +363,24 @@ static const json_t *run(struct measuring *measuring, struct measured *measured,
     return command(measuring, measured, arguments);
 }
 
-static void measure_cache(struct measuring *measuring, const char *type, const char *unit, struct measured *out)
+static void measure_cache(struct measuring *measuring, struct measured *out)
 {
     char path[SCRATCH_PATH + 64], keys[32], values[32];
     const json_t *whole, *part;
 
-    snprintf(keys, sizeof(keys), "kv.type.k=%.8s", type);
-    snprintf(values, sizeof(values), "kv.type.v=%.8s", type);
+    snprintf(keys, sizeof(keys), "kv.type.k=%.8s", measuring->type);
+    snprintf(values, sizeof(values), "kv.type.v=%.8s", measuring->type);
     if (version(measuring, out, "f16", path) == NULL)
         return;
     whole = run(measuring, out, path, 1, "kv.type.k=f16", "kv.type.v=f16");
     part = whole == NULL ? NULL : run(measuring, out, path, 1, keys, values);
     if (part != NULL)
         out->value = saving(number_at(whole, "memory.classes.state.allocated"),
-                            number_at(part, "memory.classes.state.allocated"), unit);
+                            number_at(part, "memory.classes.state.allocated"), measuring->unit);
 }
 
 /* Measures the peak memory of a process that maps the file against one that reads it. */
-static void measure_mapping(struct measuring *measuring, const char *unit, struct measured *out)
+static void measure_mapping(struct measuring *measuring, struct measured *out)
 {
     char path[SCRATCH_PATH + 64];
     const json_t *whole, *part;
@@ -391,7 +390,7 @@ static void measure_mapping(struct measuring *measuring, const char *unit, struc
     whole = run(measuring, out, path, 1, "weights.load=read", "cpu.layout=rows");
     part = whole == NULL ? NULL : run(measuring, out, path, 1, "weights.load=map", "cpu.layout=rows");
     if (part != NULL)
-        out->value = saving(number_at(whole, "memory.vm_hwm"), number_at(part, "memory.vm_hwm"), unit);
+        out->value = saving(number_at(whole, "memory.vm_hwm"), number_at(part, "memory.vm_hwm"), measuring->unit);
 }
 
 /* ---- speed ---- */
@@ -434,16 +433,17 @@ static double speed_of(struct measuring *measuring, struct measured *measured, c
     return spread.median;
 }
 
-static void measure_speed(struct measuring *measuring, const char *type, const char *against, const char *unit,
-                          struct measured *out)
+static void measure_speed(struct measuring *measuring, struct measured *out)
 {
-    double slow = speed_of(measuring, out, against), fast = isnan(slow) ? NAN : speed_of(measuring, out, type);
+    double slow = speed_of(measuring, out, measuring->against),
+           fast = isnan(slow) ? NAN : speed_of(measuring, out, measuring->type);
 
-    out->value = speedup(fast, slow, unit);
+    out->value = speedup(fast, slow, measuring->unit);
     if (!isnan(out->value))
         snprintf(out->how, sizeof(out->how),
                  "accelctl run, decode of %.20s and of %.20s: %.4g and %.4g tokens/s, medians of %u",
-                 strcmp(type, "f16") == 0 ? "vector kernels" : type, against, fast, slow, (unsigned)SPEED_ROUNDS);
+                 strcmp(measuring->type, "f16") == 0 ? "vector kernels" : measuring->type, measuring->against, fast,
+                 slow, (unsigned)SPEED_ROUNDS);
 }
 
 /* Measures tokens a second of four prompts, with a given number of sequences in a step; its document is dropped. */
@@ -464,7 +464,7 @@ static double batch_rate(struct measuring *measuring, struct measured *measured,
 }
 
 /* Measures four prompts in batches of four against one after the other: medians of alternating runs. */
-static void measure_batch(struct measuring *measuring, const char *unit, struct measured *out)
+static void measure_batch(struct measuring *measuring, struct measured *out)
 {
     double alone[SPEED_ROUNDS], together[SPEED_ROUNDS], rate = speed_of(measuring, out, "f16");
     struct measure_spread one, four;
@@ -482,7 +482,7 @@ static void measure_batch(struct measuring *measuring, const char *unit, struct 
     }
     measure_spread(alone, SPEED_ROUNDS, &one);
     measure_spread(together, SPEED_ROUNDS, &four);
-    out->value = speedup(four.median, one.median, unit);
+    out->value = speedup(four.median, one.median, measuring->unit);
     snprintf(out->how, sizeof(out->how),
              "accelctl run, 4 prompts of f16 with sequences=4 and 1: %.4g and %.4g tokens/s, medians of %u",
              four.median, one.median, (unsigned)SPEED_ROUNDS);
@@ -490,8 +490,9 @@ static void measure_batch(struct measuring *measuring, const char *unit, struct 
 
 /* Measures how much faster a model's second start is than one without caches, or than one without compiled
  * kernels. */
-static void measure_start(struct measuring *measuring, const char *against, const char *unit, struct measured *out)
+static void measure_start(struct measuring *measuring, struct measured *out)
 {
+    const char *against = strcmp(measuring->type, "cached") == 0 ? "start, no cache" : "start, no cached kernels";
     char path[SCRATCH_PATH + 64];
     const char *arguments[] = {"bench", "load", "--json", "--rounds", "3", path, NULL, NULL, NULL};
     const json_t *document, *row;
@@ -514,11 +515,11 @@ static void measure_start(struct measuring *measuring, const char *against, cons
     if (isnan(whole))
         set_how(out, "the driver of this device compiles no kernels (--device names another device)");
     else
-        out->value = saving(whole, part, unit);
+        out->value = saving(whole, part, measuring->unit);
 }
 
 /* Measures the gain of a tool of accelctl scores, in hundredths of the baseline. */
-static void measure_scores(struct measuring *measuring, const char *tool, const char *measure, struct measured *out)
+static void measure_scores(struct measuring *measuring, struct measured *out)
 {
     const json_t *document, *row;
     size_t i;
@@ -533,114 +534,41 @@ static void measure_scores(struct measuring *measuring, const char *tool, const 
         const char *name = json_string_value(json_object_get(row, "tool"));
         const char *of = json_string_value(json_object_get(row, "measure"));
 
-        if (name != NULL && of != NULL && strcmp(name, tool) == 0 && strcmp(of, measure) == 0)
+        if (name != NULL && of != NULL && strcmp(name, measuring->type) == 0 && strcmp(of, measuring->against) == 0)
             out->value = 100 * number_at(row, "sample.gain") / number_at(row, "sample.before");
     }
 }
 
 /* ---- the names of claims.yaml ---- */
 
-/* Parsed name of a measurement: "size.q4.f16" is a measure, a version, and the version to compare with. */
-struct claim_name {
-    char what[16];
-    char type[16];
-    char against[16];
-};
-
-static void claim_mixed(struct measuring *measuring, const struct claim_name *name, const char *unit,
-                        struct measured *out)
-{
-    (void)name;
-    measure_mixed(measuring, unit, out);
-}
-
-static void claim_size(struct measuring *measuring, const struct claim_name *name, const char *unit,
-                       struct measured *out)
-{
-    measure_size(measuring, name->type, name->against, unit, out);
-}
-
-static void claim_error(struct measuring *measuring, const struct claim_name *name, const char *unit,
-                        struct measured *out)
-{
-    (void)unit;
-    measure_error(measuring, name->type, out);
-}
-
-static void claim_accuracy(struct measuring *measuring, const struct claim_name *name, const char *unit,
-                           struct measured *out)
-{
-    (void)unit;
-    measure_accuracy(measuring, name->type, out);
-}
-
-static void claim_speed(struct measuring *measuring, const struct claim_name *name, const char *unit,
-                        struct measured *out)
-{
-    measure_speed(measuring, name->type, name->against, unit, out);
-}
-
-static void claim_cache(struct measuring *measuring, const struct claim_name *name, const char *unit,
-                        struct measured *out)
-{
-    measure_cache(measuring, name->type, unit, out);
-}
-
-static void claim_mapping(struct measuring *measuring, const struct claim_name *name, const char *unit,
-                          struct measured *out)
-{
-    (void)name;
-    measure_mapping(measuring, unit, out);
-}
-
-static void claim_start(struct measuring *measuring, const struct claim_name *name, const char *unit,
-                        struct measured *out)
-{
-    measure_start(measuring, strcmp(name->type, "cached") == 0 ? "start, no cache" : "start, no cached kernels", unit,
-                  out);
-}
-
-static void claim_batch(struct measuring *measuring, const struct claim_name *name, const char *unit,
-                        struct measured *out)
-{
-    (void)name;
-    measure_batch(measuring, unit, out);
-}
-
-static void claim_scores(struct measuring *measuring, const struct claim_name *name, const char *unit,
-                         struct measured *out)
-{
-    (void)unit;
-    measure_scores(measuring, name->type, name->against, out);
-}
-
 /* Table of measurements; the first row whose name and parts match is used. */
 static const struct measurement {
     const char *what;
     const char *type; /* NULL: any */
     bool has_against;
-    void (*measure)(struct measuring *measuring, const struct claim_name *name, const char *unit, struct measured *out);
+    void (*measure)(struct measuring *measuring, struct measured *out);
 } measurements[] = {
-    {"size", "mixed", false, claim_mixed},     {"size", NULL, true, claim_size},
-    {"error", NULL, false, claim_error},       {"accuracy", NULL, false, claim_accuracy},
-    {"speed", NULL, true, claim_speed},        {"kv", NULL, false, claim_cache},
-    {"load", "mapped", false, claim_mapping},  {"start", "cached", false, claim_start},
-    {"start", "compiled", false, claim_start}, {"batch", "4", false, claim_batch},
-    {"scores", NULL, true, claim_scores},
+    {"size", "mixed", false, measure_mixed},     {"size", NULL, true, measure_size},
+    {"error", NULL, false, measure_error},       {"accuracy", NULL, false, measure_accuracy},
+    {"speed", NULL, true, measure_speed},        {"kv", NULL, false, measure_cache},
+    {"load", "mapped", false, measure_mapping},  {"start", "cached", false, measure_start},
+    {"start", "compiled", false, measure_start}, {"batch", "4", false, measure_batch},
+    {"scores", NULL, true, measure_scores},
 };
 
-static const struct measurement *find_measurement(const char *text, struct claim_name *name)
+/* Parses "size.q4.f16": a measure, a version, and the version to compare with. */
+static const struct measurement *find_measurement(const char *text, char type[MEASURE_NAME], char against[MEASURE_NAME])
 {
-    char more = '\0';
+    char what[MEASURE_NAME] = "", more = '\0';
     int parts;
 
-    *name = (struct claim_name){.what = ""};
-    parts = sscanf(text, "%15[^.].%15[^.].%15[^.]%c", name->what, name->type, name->against, &more);
+    type[0] = against[0] = '\0';
+    parts = sscanf(text, "%15[^.].%15[^.].%15[^.]%c", what, type, against, &more);
     for (size_t i = 0; i < sizeof(measurements) / sizeof(*measurements); i++) {
         const struct measurement *row = &measurements[i];
 
-        if (parts == 2 + row->has_against && strcmp(row->what, name->what) == 0 &&
-            (row->type == NULL || strcmp(row->type, name->type) == 0))
+        if (parts == 2 + row->has_against && strcmp(row->what, what) == 0 &&
+            (row->type == NULL || strcmp(row->type, type) == 0))
             return row;
     }
     return NULL;
@@ -648,19 +576,19 @@ static const struct measurement *find_measurement(const char *text, struct claim
 
 bool has_measurement(const char *name)
 {
-    struct claim_name parts;
+    char type[MEASURE_NAME], against[MEASURE_NAME];
 
-    return find_measurement(name, &parts) != NULL;
+    return find_measurement(name, type, against) != NULL;
 }
 
 void measure_claim(struct measuring *measuring, const char *name, const char *unit, struct measured *out)
 {
-    struct claim_name parts;
-    const struct measurement *row = find_measurement(name, &parts);
+    const struct measurement *row = find_measurement(name, measuring->type, measuring->against);
 
+    measuring->unit = unit;
     *out = (struct measured){.value = NAN};
     if (row != NULL)
-        row->measure(measuring, &parts, unit, out);
+        row->measure(measuring, out);
     else
         snprintf(out->how, sizeof(out->how), "there is no measurement \"%.60s\"", name);
     /* The caller prints the result. */

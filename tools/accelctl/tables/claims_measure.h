@@ -19,7 +19,7 @@ struct measure_wish {
     uint32_t json;
 };
 
-enum { MEASURE_TEXT = 700 };
+enum { MEASURE_TEXT = 700, MEASURE_NAME = 16 };
 
 struct measuring {
     const struct measure_wish *wish;
@@ -34,6 +34,9 @@ struct measuring {
     struct progress progress;
     uint64_t done, all; /* claims, for the line on the terminal */
     uint32_t has_begun; /* 1: `progress` has */
+    /* Of the claim that is measured: "q4" and "f16" of "size.q4.f16", and "%" or "x". */
+    char type[MEASURE_NAME], against[MEASURE_NAME];
+    const char *unit;
 };
 
 /* One number. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Instructions of the x86 ISAs: the processor's own, or, under SIMD_EMULATE, replacements, so that the kernels can be
- * tested on other machines.
+ * Instructions of the x86 ISAs: the processor's own, or, under SIMD_EMULATE, replacements of the tests, so that the
+ * kernels can be tested on other machines.
  */
 #ifndef CPU_VECTOR_SIMD_H
 #define CPU_VECTOR_SIMD_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SIMDe's replacements for x86 instructions, and those that SIMDe 0.7.4 and 0.8 lack or implement differently. */
-#ifndef CPU_VECTOR_SIMD_EMULATED_H
-#define CPU_VECTOR_SIMD_EMULATED_H
+/* SIMDe's replacements for x86 instructions, and those that SIMDe 0.7.4 and 0.8 lack or implement differently;
+ * plugins/cpu/kernels/vector/simd.h includes it under SIMD_EMULATE. */
+#ifndef KERNELS_SIMD_EMULATED_H
+#define KERNELS_SIMD_EMULATED_H
 
 #define SIMDE_ENABLE_NATIVE_ALIASES
 #include <simde/x86/avx512.h>
