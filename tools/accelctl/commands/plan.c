@@ -214,6 +214,7 @@ static int print_whole(const struct plan_options *chosen, const struct opened *o
         print_lowered_type(opened);
         print_applied(steps);
         print_context(opened);
+        print_experts(opened);
         if (chosen->shown.all && plan_step_count(steps) != 0)
             print_steps(steps);
         else
