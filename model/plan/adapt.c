@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <accel/quant/format.h>
-
 #include "model/file/rows.h"
 
 /* Rows sampled from a matrix. */

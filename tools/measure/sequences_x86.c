@@ -11,7 +11,6 @@
 #include <cpuid.h>
 #include <stdbool.h>
 #if defined(HAVE_AMX) && defined(__linux__)
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif

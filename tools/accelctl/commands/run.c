@@ -15,7 +15,6 @@
 #include "tools/accelctl/elapsed.h"
 #include "tools/accelctl/output.h"
 #include "tools/accelctl/print/more.h"
-#include "tools/accelctl/print/plan.h"
 #include "tools/accelctl/print/rate.h"
 #include "tools/accelctl/print/where.h"
 #include "tools/accelctl/process_memory.h"
