@@ -371,3 +371,16 @@ const char *plan_setting_text(const struct accel_plan *plan, const char *key)
 
     return setting == NULL ? "?" : setting->value;
 }
+
+uint64_t widest_row(const struct accel_model_file *file)
+{
+    uint64_t widest = 0;
+
+    for (uint64_t i = 0; i < accel_model_file_tensor_count(file); i++) {
+        const struct accel_model_tensor *tensor = accel_model_file_tensor(file, i);
+
+        if (tensor->rank == 2 && tensor->dims[1] > widest)
+            widest = tensor->dims[1];
+    }
+    return widest;
+}

@@ -12,6 +12,7 @@
 
 #include "tools/accelctl/command.h"
 #include "tools/accelctl/errors.h"
+#include "tools/accelctl/model.h"
 #include "tools/accelctl/progress.h"
 #include "tools/accelctl/quantize/quantize.h"
 #include "tools/accelctl/sigbus_guard.h"
@@ -271,19 +272,6 @@ static uint64_t file_bytes(const struct accel_model_file *file)
     for (uint32_t i = 0; i < accel_model_file_part_count(file); i++)
         bytes += accel_model_file_part_bytes(file, i);
     return bytes;
-}
-
-static uint64_t widest_row(const struct accel_model_file *file)
-{
-    uint64_t widest = 0;
-
-    for (uint64_t i = 0; i < accel_model_file_tensor_count(file); i++) {
-        const struct accel_model_tensor *tensor = accel_model_file_tensor(file, i);
-
-        if (tensor->rank == 2 && tensor->dims[1] > widest)
-            widest = tensor->dims[1];
-    }
-    return widest;
 }
 
 /* ---- arguments ---- */
