@@ -286,7 +286,6 @@ static int32_t trace_all(struct trace *trace, const char *out, struct accel_erro
 static int refuse_target(const struct trace_options *chosen, const struct accel_model_file *read)
 {
     struct stat target, source;
-    char text[600];
 
     int code = target_check(chosen->common.json, chosen->out, TARGET_ANY);
 
@@ -296,8 +295,8 @@ static int refuse_target(const struct trace_options *chosen, const struct accel_
         if (stat(accel_model_file_part_path(read, i), &source) != 0 || source.st_dev != target.st_dev ||
             source.st_ino != target.st_ino)
             continue;
-        snprintf(text, sizeof(text), "trace: --out %.500s would overwrite a file that is read", chosen->out);
-        return report_error_text(chosen->common.json, EXIT_USAGE, "usage", text, "name another file");
+        return report_error_format(chosen->common.json, EXIT_USAGE, "usage", "name another file",
+                                   "trace: --out %.500s would overwrite a file that is read", chosen->out);
     }
     return -1;
 }
