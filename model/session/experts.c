@@ -9,7 +9,6 @@
 
 #include "model/file/derived.h"
 #include "model/session/pages.h"
-#include "model/session/types.h"
 
 #define OPTION "expert_bytes"
 
