@@ -3,6 +3,7 @@
 
 #include "tools/accelctl/watchdog.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>

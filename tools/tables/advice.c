@@ -37,10 +37,14 @@ static int32_t read_bound(const struct accel_table_reader *reader, const struct 
 {
     struct accel_key_value value;
     char why[200], number[32];
+    if (accel_known_fact_find(node->text) != NULL) {
+        step->bound = node->text;
+        return ACCEL_OK;
+    }
     if (!accel_key_parse(key, node->text, &value, why, sizeof(why)))
         return accel_yaml_refuse(reader->path, node, reader->error, ACCEL_E_CORRUPT, "%s: %s", key->name, why);
     if (!value.is_number)
-        return accel_table_refuse(reader, node, "a bound is a number");
+        return accel_table_refuse(reader, node, "a bound is a number, or a fact that is one");
     snprintf(number, sizeof(number), "%" PRId64, value.number);
     step->bound = accel_arena_strdup(&reader->tables->arena, number);
     return step->bound ? ACCEL_OK : accel_table_no_memory(reader);

@@ -36,7 +36,7 @@ struct trial {
     struct accel_named_value overrides[SETTINGS_MOST];
     uint32_t override_count;
     char value[VALUE]; /* value of the searched setting */
-    bool is_least;     /* no value of the searched setting fits: this one needs the least memory */
+    bool is_least;     /* no value of the searched setting fits: with this one the plan lacks least */
     struct accel_model_plan *plan;
     struct accel_error error;
     struct accel_error reason; /* why the tried plan does not run */
@@ -63,6 +63,17 @@ static uint64_t value_now(const struct accel_model_plan *plan, const char *key)
     return setting == NULL ? 0 : strtoull(setting->value, NULL, 10);
 }
 
+/* Returns the bound of the value that the advice searches: a number, or a fact of the plan. */
+static uint64_t bound_of(const struct accel_model_plan *plan, const struct accel_advice *advice)
+{
+    const struct accel_plan *inner = accel_model_plan_plan(plan);
+
+    for (uint32_t i = 0; i < accel_plan_fact_count(inner); i++)
+        if (strcmp(accel_plan_fact_get(inner, i)->key, advice->bound) == 0)
+            return strtoull(accel_plan_fact_get(inner, i)->value, NULL, 10);
+    return strtoull(advice->bound, NULL, 10);
+}
+
 static const char *unit_of(const struct accel_model_plan *plan, const char *key)
 {
     const struct accel_plan_setting *setting = accel_plan_setting_find(accel_model_plan_plan(plan), key);
@@ -72,11 +83,11 @@ static const char *unit_of(const struct accel_model_plan *plan, const char *key)
     return strcmp(setting->unit, "bytes") == 0 ? "B" : setting->unit;
 }
 
-/* Searches the value that the advice leaves open: the best that fits, else the one that needs least memory. */
+/* Searches the value that the advice leaves open: the best that fits, else the one with which the plan lacks least. */
 static int32_t find_value(const struct accel_model_plan *plan, struct trial *trial)
 {
     const struct accel_advice *advice = trial->advice;
-    uint64_t now = value_now(plan, advice->search), bound = strtoull(advice->bound, NULL, 10), value = 0;
+    uint64_t now = value_now(plan, advice->search), bound = bound_of(plan, advice), value = 0;
     struct accel_model_plan_range range = {advice->search, unit_of(plan, advice->search), bound, now, 0, 0};
     uint32_t fits = 0;
     int32_t code;
@@ -404,7 +415,7 @@ static uint32_t evaluate_trial(const struct accel_model_plan *plan, struct trial
                  limit->key, accel_plan_setting_find(accel_model_plan_plan(trial->plan), limit->key)->value);
         *out_text = trial->idle;
     } else if (trial->is_least) {
-        snprintf(trial->idle, sizeof(trial->idle), "no value of %s fits without other changes: %s needs the least",
+        snprintf(trial->idle, sizeof(trial->idle), "no value of %s fits without other changes: %s is short by least",
                  trial->advice->search, trial->value);
         *out_text = trial->idle;
     } else if (value_now(trial->plan, "sequences") > value_now(plan, "sequences")) {
