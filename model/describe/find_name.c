@@ -134,7 +134,7 @@ static int32_t add_relative(void *data, const struct accel_model_fact *fact)
         strcmp(model, relatives->last) == 0)
         return ACCEL_OK;
     strcpy(relatives->last, model);
-    if (used + length + sizeof(", ...") < sizeof(relatives->list))
+    if (used + length + sizeof(", , ...") <= sizeof(relatives->list))
         snprintf(relatives->list + used, sizeof(relatives->list) - used, "%s%s", used == 0 ? "" : ", ", model);
     else if (strcmp(relatives->list + used - 3, "...") != 0)
         strcat(relatives->list, ", ...");

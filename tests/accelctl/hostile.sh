@@ -218,6 +218,18 @@ named()
     wait $1
     is $? 143 "status after SIGTERM in $3"
 }
+# A driver that computes without end on a busy processor is ended when it has had 5 seconds of it.
+one=$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')
+rm -f "$work/hangs"
+# shellcheck disable=SC2086 # words
+MOCK_HANGS=$work/hangs MOCK_HOSTILE=run=busy taskset -c "$one" "$accelctl" $hostile >"$work/busy.out" 2>"$work/busy.err" </dev/null &
+computing=$!
+wait_until $computing test -e "$work/hangs"
+for other in 1 2; do
+    # The others end with the driver.
+    taskset -c "$one" sh -c "while kill -0 $computing; do :; done" 2>/dev/null &
+done
+kill -TERM $computing
 # A driver that hangs while it is planned, and one that is good in its probe and hangs in the process.
 # shellcheck disable=SC2086 # words
 (MOCK_HOSTILE=claim=hang exec "$accelctl" $hostile) >"$work/claim.out" 2>"$work/claim.err" </dev/null &
@@ -229,6 +241,10 @@ cp "$ACCEL_TEST_BUILDDIR/tests/mock/.libs/turns.so" "$work/turns/"
 enumerating=$!
 named $planning second claim
 named $enumerating turns enumerate
+await_end $computing
+is $? 143 "status after SIGTERM in a driver that computes"
+grep -qF "driver second, $(slot_name run): interrupted, it does not end within 5 seconds" "$work/busy.err" ||
+    { cat "$work/busy.err"; fail "a driver that computes on a busy processor is not ended"; }
 # A driver that crashes in the process is named, and a probe anew is the remedy.
 MOCK_TURNS=segv try 139 "$accelctl" devices --drivers "$work/turns"
 grep -qF 'driver turns, enumerate: the process crashes in it with SIGSEGV (ACCEL_E_INTERNAL)' "$work/err" ||

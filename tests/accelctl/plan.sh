@@ -422,6 +422,13 @@ chmod -R u+w "$work/described"
 cp "$work/described/models/llama-2-70b.yaml" "$work/described/models/llama-3.1-70b.yaml"
 try 3 "$accelctl" plan llama-3.3-70b --profiles "$work/described"
 one_error "remedy: did you mean llama-3.1-70b?"
+# The list of descriptors ends with the last one that leaves room for the dots.
+long=$(printf '%042d' 0)
+for name in zz-1-$long-7b zz-2-$long-7b zz-3-${long}0-7b zz-4-$long-7b; do
+    cp "$work/described/models/llama-2-70b.yaml" "$work/described/models/$name.yaml"
+done
+try 3 "$accelctl" plan zz-9-70b --profiles "$work/described"
+one_error "version and size: there are zz-1-$long-7b, zz-2-$long-7b, ...; name the path"
 # The remedy is the call with one more option, for a shell; what a run refuses is called so.
 try 5 "$accelctl" plan llama-2-70b --platform cuda --device t4 --set placement=single
 has "remedy: accelctl plan llama-2-70b --platform cuda --device t4 --set placement=single --fit"

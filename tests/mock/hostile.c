@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sin: the driver of second.h as a plugin over the file MOCK_UNDER, which does in a slot what MOCK_HOSTILE says:
- * SLOT=exit, =abort, =bus, =deep (of calls), =late (crashes when the process ends), =hang, =deaf (the same with all
- * signals blocked), =mask, =print, =terminal, =nan (of run), =many (of estimate), or =CODE, a number that is answered
- * without a text. compile=slow is none: it takes a minute and asks whether to go on. */
+ * SLOT=exit, =abort, =bus, =deep (of calls), =late (crashes when the process ends), =hang, =busy (hangs and computes),
+ * =deaf (hangs with all signals blocked), =mask, =print, =terminal, =nan (of run), =many (of estimate), or =CODE, a
+ * number that is answered without a text. compile=slow is none: it takes a minute and asks whether to go on. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <pthread.h>
@@ -87,8 +87,10 @@ static int32_t before(const char *slot, struct accel_error *error)
         pthread_sigmask(SIG_SETMASK, &all, NULL);
         how = "hang";
     }
-    if (strcmp(how, "hang") == 0 || strcmp(how, "slow") == 0)
+    if (strcmp(how, "hang") == 0 || strcmp(how, "busy") == 0 || strcmp(how, "slow") == 0)
         tell_hanging();
+    while (strcmp(how, "busy") == 0)
+        ;
     if (strcmp(how, "slow") == 0 || strcmp(how, "team") == 0 || strcmp(how, "nan") == 0 || strcmp(how, "many") == 0)
         return ACCEL_OK;
     while (strcmp(how, "hang") == 0)

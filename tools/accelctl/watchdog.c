@@ -27,6 +27,8 @@ enum {
     STACK_BYTES = 128 << 10 /* of the crash handler: the thread's own stack may have overflowed */
 };
 
+#define SECOND UINT64_C(1000000000) /* in nanoseconds */
+
 /* Call in progress; of calls in several threads the last one. Accessed from signal handlers. */
 static _Atomic(const char *) calling_driver; /* NULL: none */
 static _Atomic(const char *) calling_slot;
@@ -204,37 +206,36 @@ static uint64_t time_without_processor(void)
 static void *watch_calls(void *data)
 {
     const struct timespec second = {.tv_sec = 1};
-    uint32_t number = 0, seconds = 0;
-    uint64_t waited_before = 0;
+    uint32_t number = 0;
+    uint64_t spent = 0, waited = 0;
     int signal_before = 0;
 
     (void)data;
     for (;;) {
+        const uint64_t spent_before = spent, waited_before = waited;
         const char *driver, *slot;
-        uint64_t waited;
         uint32_t now;
 
-        /* Counts neither the time during which the process was stopped, nor seconds in most of which other programs
-         * had the processors. */
+        /* Counts neither the time during which the process was stopped, nor that in which other programs had the
+         * processors. */
         nanosleep(&second, NULL);
         waited = time_without_processor();
         now = atomic_load(&call_number);
         driver = atomic_load(&calling_driver);
         slot = atomic_load(&calling_slot);
         if (driver == NULL || now != number || interrupted != signal_before)
-            seconds = 0;
-        else if (waited - waited_before < 500000000u)
-            seconds++;
-        waited_before = waited;
+            spent = 0;
+        else if (waited - waited_before < SECOND)
+            spent += SECOND - (waited - waited_before);
         number = now;
         signal_before = interrupted;
-        if (seconds == NOTE_SECONDS && is_short(slot))
+        if (spent_before < NOTE_SECONDS * SECOND && spent >= NOTE_SECONDS * SECOND && is_short(slot))
             fprintf(error_output(), "accelctl: waiting for driver %s in %s, for %d seconds so far\n", driver, slot,
                     (int)NOTE_SECONDS);
-        if (seconds >= INTERRUPT_SECONDS && interrupted != 0)
+        if (spent >= INTERRUPT_SECONDS * SECOND && interrupted != 0)
             end_hanging("interrupted, it does not end within 5 seconds, and the command ends without it",
                         "ACCEL_E_CANCELLED", 128 + interrupted);
-        if (seconds >= LIMIT_SECONDS && is_short(slot))
+        if (spent >= LIMIT_SECONDS * SECOND && is_short(slot))
             end_hanging("it has not come back for 30 seconds, and the command ends without it", "ACCEL_E_TIMEOUT",
                         EXIT_FAILED);
     }
