@@ -377,6 +377,7 @@ static void choose(struct accel_quantize_job *job, const struct quantize_rules *
     if (reason == NULL && is_transposed_for(&facts, type)) {
         reason = "stored transposed, with inputs first";
         job->transposed++;
+        job->transposed_elements += row->elements;
     }
     if (reason == NULL && row->from == type)
         reason = "has that type";
@@ -407,6 +408,7 @@ bool quantize_is_free(const struct accel_quantize_job *job, const struct quantiz
 void quantize_choose(struct accel_quantize_job *job, const struct quantize_rules *rules)
 {
     job->transposed = 0;
+    job->transposed_elements = 0;
     for (uint64_t i = 0; i < job->count; i++) {
         const struct accel_model_tensor *tensor = accel_model_file_tensor(job->file, i);
         choose(job, rules, i);

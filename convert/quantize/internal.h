@@ -27,7 +27,8 @@ struct accel_quantize_job {
     accel_quantize_progress progress;
     void *progress_data;
     uint64_t count;
-    uint32_t transposed;               /* matrices that keep their type since the file stores them transposed */
+    uint32_t transposed; /* matrices that keep their type since the file stores them transposed */
+    uint64_t transposed_elements;
     struct accel_quantize_row *rows;   /* [count] */
     struct model_gguf_tensor *tensors; /* [count] */
     struct model_gguf_header header;

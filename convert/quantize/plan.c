@@ -60,16 +60,17 @@ static int32_t identify(struct accel_quantize_job *job, struct accel_error *erro
     return ACCEL_OK;
 }
 
-/* Refuses a file of which nothing would be converted because its matrices are stored transposed. */
+/* Refuses a file of which less would be converted than stays because its matrices are stored transposed. */
 static int32_t check_transposed(const struct accel_quantize_job *job, struct accel_error *error)
 {
+    uint64_t converted = 0;
     for (uint64_t i = 0; i < job->count; i++)
-        if (job->rows[i].converted)
-            return ACCEL_OK;
-    if (job->transposed == 0)
+        converted += job->rows[i].converted ? job->rows[i].elements : 0;
+    if (converted >= job->transposed_elements)
         return ACCEL_OK;
     model_fault(error, ACCEL_E_UNSUPPORTED, accel_model_file_path(job->file), MODEL_NO_OFFSET,
-                "none of its matrices can be quantized: %u are stored transposed, with inputs first", job->transposed);
+                "%s of its matrices can be quantized: %u are stored transposed, with inputs first",
+                converted == 0 ? "none" : "few", job->transposed);
     accel_error_remedy(error, "let each run convert them when it loads: accelctl run MODEL --set weights.type=q4; or "
                               "quantize a GGUF file of the model, which convert_hf_to_gguf.py of llama.cpp makes");
     return ACCEL_E_UNSUPPORTED;

@@ -57,7 +57,7 @@ static int32_t read_cache_type(struct accel_shape_planner *s, const struct accel
     const struct accel_profile_setting *policy = &plan->settings->values->fallback_kv;
     uint32_t word = setting->word == ACCEL_WORD_AUTO ? ACCEL_WORD_F16 : setting->word;
     uint32_t group = accel_plan_group(&plan->settings->values->kv_group, 64);
-    if (!accel_plan_type_of(word, group, 0, head, out))
+    if (!accel_plan_type_of(word, group, head, out))
         return accel_error_set(s->error, ACCEL_E_INTERNAL, "%s is %s", setting->key, setting->value);
     if ((word != ACCEL_WORD_Q8 && word != ACCEL_WORD_Q4) || out->block_values > 1)
         return ACCEL_OK;
@@ -94,7 +94,7 @@ static int32_t read_cache(struct accel_shape_planner *s)
         }
     /* Without a KV cache the types have no effect. */
     if (head == 0 || !s->has_kv_cache) {
-        accel_plan_type_of(ACCEL_WORD_F16, 64, 0, 64, &s->keys);
+        accel_plan_type_of(ACCEL_WORD_F16, 64, 64, &s->keys);
         s->values = s->keys;
         return ACCEL_OK;
     }

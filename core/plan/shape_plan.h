@@ -75,8 +75,7 @@ int32_t accel_shape_plan_choose_types(struct accel_shape_planner *s);
 
 /** Finds the type that a word of a setting (ACCEL_WORD_Q4) means for rows of `columns`: the largest group of at most
  * `group` that divides them, and F16 if none does. False for an unknown word. */
-bool accel_plan_type_of(uint32_t word, uint32_t group, bool asymmetric, uint64_t columns,
-                        struct accel_plan_type *out_type);
+bool accel_plan_type_of(uint32_t word, uint32_t group, uint64_t columns, struct accel_plan_type *out_type);
 
 /** Returns the group size of a setting, or `otherwise` if its value is a word. */
 uint32_t accel_plan_group(const struct accel_profile_setting *setting, uint32_t otherwise);

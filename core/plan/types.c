@@ -12,6 +12,7 @@
 #include "core/graph/types.h"
 #include "core/plan/honored.h"
 #include "core/plan/shape_plan.h"
+#include "core/profile/keys.h"
 
 /** Why a weight has its type. */
 struct decision {
@@ -36,18 +37,19 @@ static const struct word {
     uint32_t bits;
     uint32_t type; /* ACCEL_TYPE_NONE: it has groups */
     uint32_t scheme;
+    uint32_t group; /* as accelctl quantize takes for the word; 0: the row */
 } words[] = {
-    {ACCEL_WORD_F32, 32, ACCEL_F32, 0},
-    {ACCEL_WORD_F16, 16, ACCEL_F16, 0},
-    {ACCEL_WORD_BF16, 16, ACCEL_BF16, 0},
-    {ACCEL_WORD_Q8, 8, ACCEL_TYPE_NONE, ACCEL_SCHEME_SYMMETRIC},
-    {ACCEL_WORD_Q4, 4, ACCEL_TYPE_NONE, ACCEL_SCHEME_SYMMETRIC},
-    {ACCEL_WORD_Q3, 3, ACCEL_TYPE_NONE, ACCEL_SCHEME_SYMMETRIC},
-    {ACCEL_WORD_Q2, 2, ACCEL_TYPE_NONE, ACCEL_SCHEME_SYMMETRIC},
-    {ACCEL_WORD_NF4, 4, ACCEL_TYPE_NONE, ACCEL_SCHEME_NF4},
-    {ACCEL_WORD_CLUSTER4, 4, ACCEL_TYPE_NONE, ACCEL_SCHEME_CODEBOOK},
-    {ACCEL_WORD_C4, 4, ACCEL_TYPE_NONE, ACCEL_SCHEME_CODEBOOK},
-    {ACCEL_WORD_OTHER, 0, ACCEL_TYPE_NONE, 0},
+    {ACCEL_WORD_F32, 32, ACCEL_F32, 0, 0},
+    {ACCEL_WORD_F16, 16, ACCEL_F16, 0, 0},
+    {ACCEL_WORD_BF16, 16, ACCEL_BF16, 0, 0},
+    {ACCEL_WORD_Q8, 8, ACCEL_TYPE_NONE, ACCEL_SCHEME_SYMMETRIC, 128},
+    {ACCEL_WORD_Q4, 4, ACCEL_TYPE_NONE, ACCEL_SCHEME_SYMMETRIC, 128},
+    {ACCEL_WORD_Q3, 3, ACCEL_TYPE_NONE, ACCEL_SCHEME_SYMMETRIC, 128},
+    {ACCEL_WORD_Q2, 2, ACCEL_TYPE_NONE, ACCEL_SCHEME_SYMMETRIC, 64},
+    {ACCEL_WORD_NF4, 4, ACCEL_TYPE_NONE, ACCEL_SCHEME_NF4, 64},
+    {ACCEL_WORD_CLUSTER4, 4, ACCEL_TYPE_NONE, ACCEL_SCHEME_CODEBOOK, 0},
+    {ACCEL_WORD_C4, 4, ACCEL_TYPE_NONE, ACCEL_SCHEME_CODEBOOK, 0},
+    {ACCEL_WORD_OTHER, 0, ACCEL_TYPE_NONE, 0, 0},
 };
 
 /* Returns the row of a word, or the last one, of 0 bits. */
@@ -90,13 +92,12 @@ static uint32_t id_of(uint32_t word, uint32_t group, bool asymmetric, uint64_t c
     /* nf4 has one fixed codebook and cluster types have one per row, so each group has a scale and no zero point. */
     if (asymmetric && scheme == ACCEL_SCHEME_SYMMETRIC)
         scheme = ACCEL_SCHEME_ASYMMETRIC;
-    return group < 32 ? ACCEL_F16 : ACCEL_PLANAR(row->bits, log2_group, scheme);
+    return group < 32 && (group != 0 || columns % 32 != 0) ? ACCEL_F16 : ACCEL_PLANAR(row->bits, log2_group, scheme);
 }
 
-bool accel_plan_type_of(uint32_t word, uint32_t group, bool asymmetric, uint64_t columns,
-                        struct accel_plan_type *out_type)
+bool accel_plan_type_of(uint32_t word, uint32_t group, uint64_t columns, struct accel_plan_type *out_type)
 {
-    return type_of_file(id_of(word, group, asymmetric, columns), out_type);
+    return type_of_file(id_of(word, group, false, columns), out_type);
 }
 
 uint32_t accel_plan_group(const struct accel_profile_setting *setting, uint32_t otherwise)
@@ -240,6 +241,20 @@ static void note_file_type(struct accel_plan *plan, const struct choice *choice,
                         plan->device->info.name, wanted, policy->key, policy->value);
 }
 
+/* Lists the words of weights.type whose types the device reads, for rows of `columns` values: " f16 q8 q4". */
+static const char *readable_words(struct accel_plan *plan, uint64_t columns)
+{
+    const char *text = accel_key_find("weights.type")->words, *list = "";
+    char word[ACCEL_KEY_LOWER];
+    for (int end; sscanf(text, "%39s%n", word, &end) == 1; text += end) {
+        const struct word *row = find_word(accel_key_word(word));
+        const uint32_t type = id_of(row->word, row->group, false, columns);
+        if (row->bits && (accel_plan_reads(plan, type) || find_block_format(plan, type, columns) != ACCEL_TYPE_NONE))
+            list = accel_plan_text(plan, "%s %s", list, word);
+    }
+    return list;
+}
+
 /* Replaces a type that the device's matrix products cannot read: by a block format with as many bits, or as the
  * fallback policy decides. */
 static int32_t fit_type_to_device(struct accel_shape_planner *s, const struct accel_sketch_weight *weight,
@@ -269,10 +284,11 @@ static int32_t fit_type_to_device(struct accel_shape_planner *s, const struct ac
                        "%s: %s=%s: matrices of %s do not read %s (weight %.120s)", choice->decision.setting->place,
                        choice->decision.setting->key, choice->decision.setting->value, plan->device->info.name, wanted,
                        weight->name);
-        accel_error_remedy(s->error, choice->file.name[0]
-                                         ? "set fallback.precision to warn or allow, and weights stay as "
-                                           "they are in the file"
-                                         : "request a type that the device reads, or another device");
+        accel_error_remedy(s->error, "%srequest a type that the device reads:%s; or another device",
+                           choice->file.name[0] ? "set fallback.precision to warn or allow, and weights stay as they "
+                                                  "are in the file; or "
+                                                : "",
+                           readable_words(plan, weight->columns));
         return ACCEL_E_FALLBACK;
     }
     choice->type = choice->file;
@@ -293,6 +309,16 @@ static uint32_t type_in_mix(const struct accel_shape_planner *s, const struct ac
     return mix && setting->word == ACCEL_WORD_OTHER ? mix[weight - s->shapes->weights] : ACCEL_TYPE_NONE;
 }
 
+/* Returns whether a setting gives the weight a type. A mix leaves some in the type of the file, and types with groups
+ * those that are neither of a layer nor embedding or head: the routers of experts, and projections of components. */
+static bool gives_type(const struct accel_shape_planner *s, const struct accel_sketch_weight *weight,
+                       const struct accel_profile_setting *setting)
+{
+    if (setting->word == ACCEL_WORD_OTHER)
+        return type_in_mix(s, weight, setting) != ACCEL_TYPE_NONE;
+    return find_word(setting->word)->bits >= 16 || strcmp(weight->role, "other") != 0;
+}
+
 static int32_t apply_setting(struct accel_shape_planner *s, const struct accel_sketch_weight *weight,
                              struct choice *choice)
 {
@@ -300,7 +326,7 @@ static int32_t apply_setting(struct accel_shape_planner *s, const struct accel_s
     const struct accel_setting_values *values = plan->settings->values;
     const struct accel_profile_setting *least = &values->weights_least;
     bool asymmetric = values->weights_scheme.word == ACCEL_WORD_ASYMMETRIC;
-    uint32_t asked = accel_plan_group(&values->weights_group, 128);
+    uint32_t asked;
     bool is_mixed = type_of_file(type_in_mix(s, weight, choice->decision.setting), &choice->type);
     uint32_t bits = is_mixed ? choice->type.bits : find_word(choice->decision.setting->word)->bits;
     bool raises = !is_vector(weight) && find_word(least->word)->bits > bits;
@@ -316,6 +342,7 @@ static int32_t apply_setting(struct accel_shape_planner *s, const struct accel_s
         choice->reason = choice->decision.reason;
         is_mixed = false;
     }
+    asked = accel_plan_group(&values->weights_group, find_word(choice->decision.setting->word)->group);
     choice->id = is_mixed ? type_in_mix(s, weight, choice->decision.setting)
                           : id_of(choice->decision.setting->word, asked, asymmetric, weight->columns);
     if (!type_of_file(choice->id, &choice->type))
@@ -389,8 +416,7 @@ static int32_t choose_type(struct accel_shape_planner *s, const struct accel_ske
     find_decision(s->plan, weight, &choice->decision);
     choice->reason = choice->decision.reason;
     s->by_type |= choice->decision.setting == &values->weights_type;
-    if (choice->decision.setting && (choice->decision.setting->word != ACCEL_WORD_OTHER ||
-                                     type_in_mix(s, weight, choice->decision.setting) != ACCEL_TYPE_NONE))
+    if (choice->decision.setting && gives_type(s, weight, choice->decision.setting))
         return apply_setting(s, weight, choice);
     choice->decision.setting = NULL;
     choice->type = choice->file;
@@ -471,23 +497,32 @@ static void add_weight(struct accel_shape_planner *s, const struct accel_sketch_
     accel_plan_append(s->plan, &s->plan->weights, &row, sizeof(row));
 }
 
-/* Lists settings without effect: group settings if no weight is converted to a grouped type, and types of
- * precision.adaptive if that is off, and that of a head which the model does not have. */
+/* Lists settings without effect: group settings if no weight is converted to a grouped type, types of
+ * precision.adaptive if that is off, that of a head which the model does not have, and settings of the user for the KV
+ * cache that others leave without effect. */
 static void note_idle(struct accel_shape_planner *s)
 {
     const struct accel_setting_values *values = s->plan->settings->values;
     static const char no_groups[] = "no weight is converted to a type with groups";
-    const bool is_set = accel_plan_is_users(&values->role_head) && values->role_head.word != ACCEL_WORD_AUTO;
+    const bool has_kv_groups = s->keys.block_values > 1 || s->values.block_values > 1;
+    const bool is_full = values->kv_window.word != ACCEL_WORD_OFF || values->kv_full.word != ACCEL_WORD_STOP;
     const struct {
         const struct accel_profile_setting *setting;
         bool is_idle;
         const char *reason;
     } rows[] = {
-        {&values->weights_group, s->grouped == 0, no_groups},
+        {&values->weights_group, s->grouped == 0 && values->weights_group.word != ACCEL_WORD_AUTO, no_groups},
         {&values->weights_scheme, s->grouped == 0, no_groups},
         {&values->precision_default, values->precision_adaptive.number == 0, "precision.adaptive is false"},
         {&values->precision_critical, values->precision_adaptive.number == 0, "precision.adaptive is false"},
-        {&values->role_head, is_set && !s->has_head, "no matrix is a head; a tied one has role.embedding"},
+        {&values->role_head,
+         accel_plan_is_users(&values->role_head) && values->role_head.word != ACCEL_WORD_AUTO && !s->has_head,
+         "no matrix is a head; a tied one has role.embedding"},
+        {&values->kv_group,
+         accel_plan_is_users(&values->kv_group) && values->kv_group.word != ACCEL_WORD_AUTO && !has_kv_groups,
+         "neither keys nor values are cached in a type with groups (kv.type)"},
+        {&values->kv_sinks, accel_plan_is_users(&values->kv_sinks) && !is_full,
+         "no token leaves the cache: kv.window is off and kv.full is stop"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (rows[i].is_idle && rows[i].setting->layer != ACCEL_LAYER_BUILTIN)
@@ -495,27 +530,6 @@ static void note_idle(struct accel_shape_planner *s)
     if (values->weights_type.word != ACCEL_WORD_AUTO && !s->by_type)
         accel_plan_add_unhonored(s->plan, &s->plan->shape_unhonored, &values->weights_type, 0,
                                  "settings for components, roles or precision decide about every matrix");
-}
-
-/* Lists KV cache settings of the user that other cache settings leave without effect. */
-static void note_idle_cache(struct accel_shape_planner *s)
-{
-    struct accel_plan *plan = s->plan;
-    const struct accel_setting_values *values = plan->settings->values;
-    const struct {
-        const struct accel_profile_setting *setting;
-        bool is_idle;
-        const char *reason;
-    } rows[] = {
-        {&values->kv_group,
-         values->kv_group.word != ACCEL_WORD_AUTO && s->keys.block_values <= 1 && s->values.block_values <= 1,
-         "neither keys nor values are cached in a type with groups (kv.type)"},
-        {&values->kv_sinks, values->kv_window.word == ACCEL_WORD_OFF && values->kv_full.word == ACCEL_WORD_STOP,
-         "no token leaves the cache: kv.window is off and kv.full is stop"},
-    };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-        if (rows[i].is_idle && accel_plan_is_users(rows[i].setting))
-            accel_plan_add_unhonored(plan, &plan->shape_unhonored, rows[i].setting, 0, rows[i].reason);
 }
 
 /* Returns whether a component has an output projection. Else its token embedding is one, and a step reads all of it. */
@@ -579,6 +593,5 @@ int32_t accel_shape_plan_choose_types(struct accel_shape_planner *s)
         return code;
     sum_step_weights(s);
     note_idle(s);
-    note_idle_cache(s);
     return ACCEL_OK;
 }

@@ -317,20 +317,6 @@ static const char *find_near(const struct known *known, const char *name)
     return best;
 }
 
-/* Returns the command-line option, with the variable's value, for a name without a variable: "--device NAME". */
-static const char *find_option(struct known *known, const char *name)
-{
-    static const char before[] = "--device ";
-    const char *value = accel_env_get(name, NULL);
-    char *text;
-    if (strcmp(name, "ACCEL_DEVICE") != 0 || value == NULL || strlen(value) > 64)
-        return NULL;
-    text = accel_arena_array(&known->arena, sizeof(before) + strlen(value), 1);
-    if (text)
-        snprintf(text, sizeof(before) + strlen(value), "%s%s", before, value);
-    return text;
-}
-
 static bool is_for_us(const struct accel_aliases *aliases, const char *entry)
 {
     if (strncmp(entry, "ACCEL_", 6) == 0)
@@ -348,15 +334,14 @@ void accel_environment_unknown(const struct accel_aliases *aliases, const char *
     bool ready = collect(&known, aliases);
     for (const char *const *entry = accel_env_all(); *entry && ready; entry++) {
         size_t length = strcspn(*entry, "=");
-        const char *option;
         char name[128];
         if (!is_for_us(aliases, *entry) || length >= sizeof(name) || (*entry)[length] == 0 || (*entry)[length + 1] == 0)
             continue;
         snprintf(name, sizeof(name), "%.*s", (int)length, *entry);
         if (is_known(&known, name, drivers, driver_count) || is_for_tests(name))
             continue;
-        option = find_option(&known, name);
-        function(data, name, option ? option : find_near(&known, name));
+        /* What is an option of the command has no variable. */
+        function(data, name, strcmp(name, "ACCEL_DEVICE") == 0 ? "--device NAME" : find_near(&known, name));
     }
     accel_arena_free(&known.arena);
 }

@@ -289,6 +289,11 @@ uint32_t accel_model_description_is_transposed(const struct accel_model_descript
     return description->has_transposed;
 }
 
+bool describe_is_folder(const struct accel_model_description *description)
+{
+    return description->is_folder;
+}
+
 const struct accel_named_value *accel_model_description_facts(const struct accel_model_description *description,
                                                               uint32_t *out_count)
 {

@@ -3,6 +3,8 @@
 #ifndef ACCEL_MODEL_DESCRIBE_OPEN_H
 #define ACCEL_MODEL_DESCRIBE_OPEN_H
 
+#include <stdbool.h>
+
 #include <accel/model/describe.h>
 #include <accel/model/file.h>
 
@@ -15,6 +17,9 @@ int32_t describe_open(struct accel_context *context, const char *path_or_name,
 /* Describes the model of an open file, which was trained for `trained` tokens. */
 int32_t describe_open_file(struct accel_context *context, const struct accel_model_file *file, uint64_t trained,
                            struct accel_model_description **out_description, struct accel_error *error);
+
+/* Returns whether the model's file is safetensors. */
+bool describe_is_folder(const struct accel_model_description *description);
 
 /* Adds the context that a model was trained for, which its family may know without a key of the file. */
 int32_t describe_trained(struct accel_model_description *description, uint64_t trained, struct accel_error *error);

@@ -70,7 +70,8 @@ static bool reads(const struct accel_model_plan *plan, uint32_t type)
     return facts == NULL || facts->type_count == 0;
 }
 
-/* Returns the planar type of `bits`, with the largest group up to the configured one that divides the rows. */
+/* Returns the planar type of `bits`, with the largest group up to the configured one that divides the rows; auto is 64
+ * for 2 bits, else 128. */
 static struct form form_of(const struct adapting *a, const struct matrix *m, uint32_t bits)
 {
     uint64_t width = m->tensor->dims[m->tensor->rank - 1];
@@ -80,7 +81,7 @@ static struct form form_of(const struct adapting *a, const struct matrix *m, uin
     if (bits == 16)
         return (struct form){reads(a->plan, ACCEL_F16) ? ACCEL_F16 : ACCEL_TYPE_NONE,
                              model_tensor_elements(m->tensor) * 2, 0};
-    for (uint32_t log2_group = a->log2_group; log2_group >= 5; log2_group--) {
+    for (uint32_t log2_group = a->log2_group != 0 ? a->log2_group : bits == 2 ? 6 : 7; log2_group >= 5; log2_group--) {
         uint32_t type = ACCEL_PLANAR(bits, log2_group, a->scheme);
 
         if (width % (UINT64_C(1) << log2_group) != 0 || !reads(a->plan, type) ||

@@ -209,12 +209,28 @@ static bool rounds_again(const struct accel_plan *plan)
     return false;
 }
 
+/* Writes the options without which accelctl quantize leaves the embedding and the output projection of a folder as they
+ * are, for the readers of GPTQ's layout: " with --role embedding=q4_g128". */
+static void write_roles(const struct accel_model_plan *plan, char text[80])
+{
+    text[0] = '\0';
+    for (uint32_t i = 0; i < accel_plan_part_count(plan->plan) && describe_is_folder(plan->subject->description); i++) {
+        const struct accel_plan_part *part = accel_plan_part_get(plan->plan, i);
+        const size_t used = strlen(text);
+
+        if ((strcmp(part->role, "embedding") == 0 || strcmp(part->role, "head") == 0) &&
+            ACCEL_IS_PLANAR(accel_format_find(part->type_name)) && strcmp(part->file_type, part->type_name) != 0)
+            snprintf(text + used, 80 - used, "%s --role %s=%.20s", used == 0 ? " with" : "", part->role,
+                     part->type_name);
+    }
+}
+
 /* Adds one note for all weights that a run cannot use in the type of the file. */
 static int32_t note_conversion(struct accel_model_plan *plan, struct accel_error *error)
 {
     const struct accel_plan *made = plan->plan;
     uint32_t converted = 0, count = accel_plan_weight_count(made);
-    char text[160];
+    char text[160], roles[80], remedy[200];
     struct accel_plan_note note = {
         .size = sizeof(note), .level = ACCEL_NOTE_WARN, .key = "weights.type", .text = text, .remedy = ""};
 
@@ -228,8 +244,12 @@ static int32_t note_conversion(struct accel_model_plan *plan, struct accel_error
     else if (rounds_again(made))
         note.remedy = "accelctl quantize makes a file with the types of the plan, once for all runs, of the original "
                       "weights (F16, BF16 or F32); with --requantize also of this file, which is quantized already";
-    else
-        note.remedy = "accelctl quantize makes a file with the types of the plan, once for all runs";
+    else {
+        write_roles(plan, roles);
+        snprintf(remedy, sizeof(remedy),
+                 "accelctl quantize%s makes a file with the types of the plan, once for all runs", roles);
+        note.remedy = remedy;
+    }
     snprintf(text, sizeof(text),
              "%" PRIu32 " of %" PRIu32 " weights are not in the file as the plan has them: each run converts them when "
              "it loads",

@@ -154,6 +154,27 @@ is "$(rows | sed 's/ .*//' | tr '\n' ' ')" "cache_write reshape scale top_k expe
 is "$(value warnings | grep -c 'left out')" 0 "operators of one form that were left out"
 is "$(value rows.0.bytes)" 788480.0 "bytes of a cache write: x, its slots and rows in f16"
 is "$(value rows.4.multiply_adds.int8)" 134217728.0 "multiply-adds of chosen experts"
+# A type is that of every operator with such a weight, and options that change nothing are refused.
+try 0 "$accelctl" bench operators --rounds 1 --operator expert_matmul,embed --type q4_0,f16 --json
+is "$(rows | tr '\n' ';')" "embed q4_0 512 of 32000x2048;expert_matmul q4_0 64x4 512x1024;embed f16 512 of 32000x2048;expert_matmul f16 64x4 512x1024;" \
+    "types of operators other than matmul"
+while IFS='|' read -r options words; do
+    # shellcheck disable=SC2086
+    try 2 "$accelctl" bench $options
+    one_error "$words"
+done <<END
+operators --operator add --type q4_0|--type has no effect: it is for matmul, expert_matmul and embed
+operators --operator add --shape 1x64x256|--shape has no effect: it is for matmul
+operators --operator add --length 16|--length has no effect: it is for attention
+operators --shape 1x64x256 --length 16|--length has no effect: it is for attention
+operators --explain --rounds 2|--rounds has no effect
+operators --sequences 2|--sequences has no effect: it is for batch
+decode --prompt 16 $q8|--prompt has no effect: it is for prefill
+prefill --tokens 8 $q8|--tokens has no effect: it is for decode and batch
+load --depth 8 $q8|--depth has no effect: it is for prefill, decode and batch
+decode --type q4_0 $q8|--type has no effect: it is for operators
+--type q4_0 $q8|--type has no effect: it is for operators
+END
 try 2 "$accelctl" bench operators --operator scael
 one_error "there is no such operator; did you mean scale?"
 try 0 "$accelctl" bench attention --rounds 1 --length 1,300 --json "$q8"
@@ -186,7 +207,7 @@ if "$accelctl" bench machine --threads 1 --rounds 1 --json --sqlite "$work/db" >
     is "$(value machine.threads)" 1 "threads that were asked for"
     is "$(rows)" "" "rows of the machine alone"
     # shellcheck disable=SC2086
-    try 0 "$accelctl" bench prefill $quick --sqlite "$work/db" --against "$theirs/stories260K.json" "$q8"
+    try 0 "$accelctl" bench prefill --rounds 2 --prompt 16 --sqlite "$work/db" --against "$theirs/stories260K.json" "$q8"
     cat >"$work/rows.py" <<'END'
 import sqlite3, sys
 db = sqlite3.connect(sys.argv[1])

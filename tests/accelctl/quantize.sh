@@ -219,6 +219,9 @@ if [ -d "$gpt2" ]; then
     has "remedy: convert_hf_to_gguf.py of llama.cpp makes a GGUF file"
     try 0 "$accelctl" plan "$ACCEL_SHARED_FIXTURES/gpt2-large-ish" --set memory.budget=1MiB --fit --all
     grep -q "accelctl quantize" "$work/out" && fail "advice to quantize a transposed file"
+    # A mix that would leave most of the model as it is, likewise.
+    try 3 "$accelctl" quantize -n "$gpt2" Q4_K_M
+    one_error "few of its matrices can be quantized: 8 are stored transposed, with inputs first"
     # F16 has no groups, so it is written transposed as well.
     try 0 "$accelctl" quantize "$gpt2" "$work/gpt2" --type f16
     has "F16         8 tensors"
@@ -236,6 +239,31 @@ grep -q "once for all runs, of the original weights (F16, BF16 or F32); with --r
 try 0 "$accelctl" plan "$f32" --set weights.type=q4
 has "remedy: accelctl quantize makes a file with the types of the plan, once for all runs"
 grep -q requantize "$work/out" && fail "--requantize for a file of F32"
+# With the options that the plan names, what is written has the types and bytes of the plan, also by a type without groups
+# given, of a folder as of a file.
+parts()
+{
+    try 0 "$accelctl" plan "$@" --json
+    i=0
+    while role=$("$json" "$work/out" - parts.$i.role 2>/dev/null); do
+        echo "$role $(value parts.$i.type) $(value parts.$i.bytes)"
+        i=$((i + 1))
+    done | sort
+}
+for type in q4 q2 nf4 c4; do
+    parts "$f32" --set weights.type=$type >"$work/planned"
+    try 0 "$accelctl" quantize "$f32" "$work/as-planned" $type
+    parts "$work/as-planned" | cmp - "$work/planned" || { cat "$work/planned"; fail "$type: the file is not as planned"; }
+    rm "$work/as-planned"
+    parts "$models/hf" --set weights.type=$type >"$work/planned"
+    try 0 "$accelctl" plan "$models/hf" --set weights.type=$type
+    roles=$(tr -s ' \n' '  ' <"$work/out" | sed -n 's/.*remedy: accelctl quantize with \(.*\) makes a file with the types.*/\1/p')
+    [ -n "$roles" ] || { cat "$work/out"; fail "$type: a remedy without the embedding"; }
+    # shellcheck disable=SC2086 # options
+    try 0 "$accelctl" quantize "$models/hf" "$work/as-planned" $type $roles
+    parts "$work/as-planned" | cmp - "$work/planned" || { cat "$work/planned"; fail "$type: the folder is not as planned"; }
+    rm -r "$work/as-planned"
+done
 # An interrupt while the text is read leaves nothing that could be resumed.
 i=0
 while [ $i -lt 40 ]; do cat "$work/text"; i=$((i + 1)); done >"$work/long"
@@ -387,6 +415,15 @@ grep -q "no linear layer" "$work/out" && fail "a converted embedding stays"
 has "15 tensors stay F32: unchanged on request"
 try 0 "$accelctl" quantize -n "$models/hf" --type q4 --group 32 --json
 is "$(value kept.0.tensors) $(value kept.0.type) $(value kept.0.reason)" "1 F32 no linear layer" "kept in JSON"
+# Without a type it is Q4_K_M, and a line says so; a budget chooses types by itself.
+try 0 "$accelctl" quantize -n "$f32"
+is "$(cat "$work/err")" "note: no TYPE is named: it is Q4_K_M, which llama.cpp and Ollama download if none is named, too; accelctl quantize --help lists the others" \
+    "the type that is taken without one"
+for option in q8_0 "--type q8_0" "--budget 400KB" --sensitivity; do
+    # shellcheck disable=SC2086
+    try 0 "$accelctl" quantize -n "$f32" $option
+    grep "no TYPE is named" "$work/err" && fail "a note of a type with $option"
+done
 # The order of llama-quantize, and what is wrong with it.
 try 0 "$accelctl" quantize -n "$f32" "$out" Q8_0 2
 try 2 "$accelctl" quantize "$f32" Q4_K_M

@@ -197,13 +197,13 @@ static void test_weights(void **state)
         {"weights.type=q4", 52641792ull * 66, 4.125},
         {"weights.type=q4 weights.group=32", 210567168ull * 18, 4.5},
         {"weights.type=q3", 52641792ull * 50, 3.125},
-        {"weights.type=q2", 52641792ull * 34, 2.125},
+        {"weights.type=q2", 105283584ull * 18, 2.25},
         {"weights.type=q2 weights.group=32", 210567168ull * 10, 2.5},
         {"weights.type=q4 weights.scheme=asymmetric", 52641792ull * 67, 4.1875},
         {"weights.type=q8 weights.group=256 weights.scheme=asymmetric", 26320896ull * 259, 8.09375},
-        {"weights.type=nf4 weights.group=64", 105283584ull * 34, 4.25},
-        /* 16 levels of 2 bytes for each row */
-        {"weights.type=cluster4", 52641792ull * 66 + 1423872ull * 32, 4.1875},
+        {"weights.type=nf4", 105283584ull * 34, 4.25},
+        /* 16 levels of 2 bytes and a scale for each row */
+        {"weights.type=cluster4", 3369074688ull + 1423872ull * 34, 4.06640625},
         {"weights.type=q2 weights.least=q4", 52641792ull * 66, 4.125},
     };
     struct bench *b = *state;
@@ -270,12 +270,12 @@ static void test_order(void **state)
     assert_string_equal(part_of(b->plan, "attention.o")->type_name, "q8_g128");
     assert_string_equal(part_of(b->plan, "ffn.gate")->type_name, "q4_g128");
     plan_shapes_well(b, "one", "weights.type=q3 precision.adaptive=true language.type=q2", &file);
-    assert_string_equal(part_of(b->plan, "head")->type_name, "q2_g128");
+    assert_string_equal(part_of(b->plan, "head")->type_name, "q2_g64");
     plan_shapes_well(b, "one", "weights.type=q3 precision.adaptive=true language.type=q2 role.head=f16 role.ffn.up=q8",
                      &file);
     assert_string_equal(part_of(b->plan, "head")->type_name, "f16");
     assert_string_equal(part_of(b->plan, "ffn.gate")->type_name, "q8_g128");
-    assert_string_equal(part_of(b->plan, "ffn.down")->type_name, "q2_g128");
+    assert_string_equal(part_of(b->plan, "ffn.down")->type_name, "q2_g64");
     assert_non_null(strstr(part_of(b->plan, "head")->reason, "role.head=f16"));
     /* Vectors have a setting of their own, and nothing else touches them. */
     plan_shapes_well(b, "one", "weights.type=q3 role.norm=f16", &file);

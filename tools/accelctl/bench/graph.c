@@ -124,7 +124,10 @@ static int32_t build_form(struct graph_builder *g)
         const uint32_t role = kind == 's'                  ? ACCEL_ROLE_STATE
                               : kind == 'F' || kind == 'W' ? ACCEL_ROLE_WEIGHT
                                                            : ACCEL_ROLE_INPUT;
-        const uint32_t type = kind == 's' ? ACCEL_F16 : kind == 'W' ? ACCEL_Q8_0 : kind == 'i' ? ACCEL_I32 : ACCEL_F32;
+        const uint32_t type = kind == 's'   ? ACCEL_F16
+                              : kind == 'W' ? g->what->type
+                              : kind == 'i' ? ACCEL_I32
+                                            : ACCEL_F32;
 
         (void)accel_builder_value(g->builder, role, name, type, inputs[i].rank, inputs[i].dims, &g->inputs[g->count++],
                                   g->error);

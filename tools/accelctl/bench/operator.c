@@ -288,7 +288,8 @@ void bench_operator_name(const struct bench_operator *what, char *name, size_t s
 
     (void)accel_format_describe(what->type, &format);
     if (what->form != NULL)
-        snprintf(name, size, "%s %s", accel_op_name(what->op), what->form->name);
+        snprintf(name, size, "%s %s%s%s", accel_op_name(what->op), bench_form_has_type(what->form) ? format.name : "",
+                 bench_form_has_type(what->form) ? " " : "", what->form->name);
     else if (what->op == ACCEL_OP_MATMUL)
         snprintf(name, size, "matmul %s %" PRIu64 "x%" PRIu64 "x%" PRIu64, format.name, what->m, what->n, what->k);
     else if (what->op == ACCEL_OP_ATTENTION)

@@ -12,8 +12,8 @@ struct accel_plan_request;
 struct accel_queue;
 
 /* Shape of an operator that is measured in one form. Inputs are separated by blanks: a letter (f: F32, i: I32, F: a
- * weight in F32, W: one in Q8_0, s: a state in F16), extents, and for an I32 either %N, random numbers below N, or /N,
- * ends of equal parts of N; else it counts. */
+ * weight in F32, W: one in the type of the operator, s: a state in F16), extents, and for an I32 either %N, random
+ * numbers below N, or /N, ends of equal parts of N; else it counts. */
 struct bench_form {
     uint32_t op;
     const char *name;
@@ -35,13 +35,16 @@ struct bench_input {
 /* Returns the form of an operator, NULL if it has none. */
 const struct bench_form *bench_form_find(uint32_t op);
 
+/* Returns whether a form has a weight that can have any type. */
+bool bench_form_has_type(const struct bench_form *form);
+
 /* Reads up to BENCH_INPUTS inputs of a form; returns how many it has. */
 uint32_t bench_form_inputs(const struct bench_form *form, struct bench_input *inputs);
 
 /* Operator to run; rows are tokens. */
 struct bench_operator {
     uint32_t op;
-    const struct bench_form *form; /* or NULL; with it the rest is 0 */
+    const struct bench_form *form; /* or NULL; with it the rest is 0, but for the type of its weight W */
     uint32_t type;                 /* of the weight, of the table, or of keys and values */
     uint64_t m;                    /* rows */
     uint64_t n;                    /* of matmul and embed: rows of the weight; of others the width of a row */

@@ -22,6 +22,9 @@
 
 #define MIB 1048576.0
 
+/* Types of the weights of matmul without --type. */
+static const char default_types[] = "f16,q8_0,q4_0,q4_k";
+
 /* Returns whether `word` is in the list, which has commas between; a list of NULL contains all words. */
 static bool is_listed(const char *list, const char *word)
 {
@@ -99,12 +102,22 @@ static int append_matmul(struct list *list, const struct bench *bench, uint32_t 
     return -1;
 }
 
+/* Appends the operators that have a weight of any type, other than matmul, once for a type. */
+static void append_of_type(struct list *list, const struct bench *bench, uint32_t type)
+{
+    append(list, bench, (struct bench_operator){.op = ACCEL_OP_EMBED, .type = type, .m = 512, .n = 32000, .k = 2048});
+    for (uint32_t op = 0; op < ACCEL_OP_END; op++)
+        if (bench_form_find(op) != NULL && bench_form_has_type(bench_form_find(op)))
+            append(list, bench, (struct bench_operator){.op = op, .form = bench_form_find(op), .type = type});
+}
+
 static int append_types(struct list *list, const struct bench *bench)
 {
+    const char *types = bench->chosen->types == NULL ? default_types : bench->chosen->types;
     char name[24];
     int code = -1;
 
-    for (const char *at = bench->chosen->types; code < 0 && at != NULL; at = strchr(at, ',')) {
+    for (const char *at = types; code < 0 && at != NULL; at = strchr(at, ',')) {
         uint32_t type;
 
         at += *at == ',';
@@ -116,6 +129,8 @@ static int append_types(struct list *list, const struct bench *bench)
                 "f32, f16, bf16, q8_0, q4_0, q4_k, ..., or planar ones: q4_g128, q3_g64a, nf4_g64",
                 "bench: --type %.40s: there is no such type", name);
         code = append_matmul(list, bench, type);
+        if (bench->chosen->types != NULL && bench->chosen->shapes == NULL)
+            append_of_type(list, bench, type);
     }
     return code;
 }
@@ -146,10 +161,16 @@ static void append_others(struct list *list, const struct bench *bench)
                                            .length = bench->lengths.items[i],
                                            .rounding = ACCEL_Q8_0});
     for (uint32_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-        append(list, bench, rows[i]);
-    for (uint32_t op = 0; op < ACCEL_OP_END; op++)
-        if (bench_form_find(op) != NULL)
-            append(list, bench, (struct bench_operator){.op = op, .form = bench_form_find(op)});
+        if (rows[i].op != ACCEL_OP_EMBED || bench->chosen->types == NULL)
+            append(list, bench, rows[i]);
+    for (uint32_t op = 0; op < ACCEL_OP_END; op++) {
+        const struct bench_form *form = bench_form_find(op);
+        const bool has_type = form != NULL && bench_form_has_type(form);
+
+        if (form != NULL && (!has_type || bench->chosen->types == NULL))
+            append(list, bench,
+                   (struct bench_operator){.op = op, .form = form, .type = has_type ? ACCEL_Q8_0 : ACCEL_TYPE_NONE});
+    }
 }
 
 /* The request of a plan without facts of a model: the device, its options, threads. */
@@ -269,11 +290,34 @@ static int check_names(const struct bench *bench)
     return -1;
 }
 
+/* Refuses options that change none of the operators. */
+static int check_options(const struct bench *bench)
+{
+    const struct bench_options *chosen = bench->chosen;
+    const bool has_matmul = is_listed(chosen->operators, "matmul");
+    const bool has_type =
+        has_matmul || is_listed(chosen->operators, "expert_matmul") || is_listed(chosen->operators, "embed");
+    const char *text = NULL, *remedy = "leave it out, or name such an operator by --operator";
+
+    if (!bench->wanted[BENCH_OPERATORS])
+        return -1;
+    if (chosen->shapes != NULL && !has_matmul)
+        text = "bench operators: --shape has no effect: it is for matmul";
+    else if (chosen->types != NULL && !has_type)
+        text = "bench operators: --type has no effect: it is for matmul, expert_matmul and embed";
+    else if (chosen->lengths != NULL && !bench->wanted[BENCH_ATTENTION] &&
+             (chosen->shapes != NULL || !is_listed(chosen->operators, "attention")))
+        text = "bench operators: --length has no effect: it is for attention, which --shape leaves out";
+    return text == NULL ? -1 : report_error_text(chosen->common.json, EXIT_USAGE, "usage", text, remedy);
+}
+
 int bench_operators_check(const struct bench *bench)
 {
     struct list *list = calloc(1, sizeof(*list));
     int code = check_names(bench);
 
+    if (code < 0)
+        code = check_options(bench);
     if (list != NULL && code < 0)
         code = append_types(list, bench);
     free(list);

@@ -32,15 +32,17 @@ static const struct option_row options[] = {
     {"depth", 'd', OPTION_TEXT, offsetof(struct bench_options, depths), "N,N...",
      "tokens in the KV cache before prefill and decode start; default: 0", 0, 0},
     {"length", 'l', OPTION_TEXT, offsetof(struct bench_options, lengths), "N,N...",
-     "with attention: tokens in the KV cache; default: 512,2048,8192", 0, 0},
+     "with attention, also as an operator: tokens in the KV cache; default: 512,2048,8192", 0, 0},
     {"sequences", 'B', OPTION_TEXT, offsetof(struct bench_options, sequences), "N,N...",
      "with batch: number of sequences of a batched decode; default: 8", 0, 0},
     {"type", 0, OPTION_TEXT, offsetof(struct bench_options, types), "TYPE,TYPE...",
-     "with operators: weight types; default: f16,q8_0,q4_0,q4_k", 0, 0},
+     "with operators: weight types of matmul, expert_matmul and embed; default: f16,q8_0,q4_0,q4_k of matmul, q8_0 of "
+     "the others",
+     0, 0},
     {"operator", 0, OPTION_TEXT, offsetof(struct bench_options, operators), "NAME,NAME...",
      "with operators: names of the operators; default: all", 0, 0},
     {"shape", 0, OPTION_TEXT, offsetof(struct bench_options, shapes), "MxNxK,...",
-     "with operators: rows of the activations, rows of the weight, and their width", 0, 0},
+     "with operators: measure matmul alone, with these rows of the activations, rows of the weight, and width", 0, 0},
     {"explain", 'e', OPTION_FLAG, offsetof(struct bench_options, explain), NULL,
      "with operators: print which kernel runs each, and measure nothing", 0, 0},
     {"rounds", 'r', OPTION_NUMBER, offsetof(struct bench_options, rounds), "N",
@@ -175,6 +177,49 @@ static int read_subjects(struct bench *bench, int count, char **arguments)
         if (bench->wanted[s])
             return refuse(bench, "bench %s: requires a model", bench_subject_name(s));
     return check_model_name(bench);
+}
+
+/* Returns whether an option of numbers is given, and not 0 alone, which asks for nothing. */
+static bool has_numbers(const char *text)
+{
+    return text != NULL && strpbrk(text, "123456789") != NULL;
+}
+
+/* Refuses options that change none of the subjects. Answers -1 to go on. */
+static int check_effects(const struct bench *bench)
+{
+    const struct bench_options *chosen = bench->chosen;
+    const uint32_t *wanted = bench->wanted;
+    const bool has_tokens = wanted[BENCH_DECODE] || wanted[BENCH_BATCH];
+    const bool has_model = has_tokens || wanted[BENCH_PREFILL];
+    const struct {
+        const char *option;
+        bool has_effect;
+        const char *subjects;
+    } rows[] = {
+        {has_numbers(chosen->prompts) ? "--prompt" : NULL, wanted[BENCH_PREFILL], "prefill"},
+        {has_numbers(chosen->tokens) ? "--tokens" : NULL, has_tokens, "decode and batch"},
+        {has_numbers(chosen->depths) ? "--depth" : NULL, has_model, "prefill, decode and batch"},
+        {chosen->sequences != NULL ? "--sequences" : NULL, wanted[BENCH_BATCH], "batch"},
+        {chosen->lengths != NULL ? "--length" : NULL, wanted[BENCH_ATTENTION] || wanted[BENCH_OPERATORS],
+         "attention and operators"},
+        {chosen->types != NULL ? "--type" : NULL, wanted[BENCH_OPERATORS], "operators"},
+        {chosen->operators != NULL ? "--operator" : NULL, wanted[BENCH_OPERATORS], "operators"},
+        {chosen->shapes != NULL ? "--shape" : NULL, wanted[BENCH_OPERATORS], "operators"},
+        {chosen->rounds != 0 ? "--rounds" : NULL, !chosen->explain, "what is measured, and not for --explain"},
+        {chosen->against.count > 0 ? "--against" : NULL, !chosen->explain, "what is measured, and not for --explain"},
+        {chosen->sqlite != NULL ? "--sqlite" : NULL, !chosen->explain, "what is measured, and not for --explain"},
+    };
+    char text[160];
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        if (rows[i].option == NULL || rows[i].has_effect)
+            continue;
+        snprintf(text, sizeof(text), "bench: %s has no effect: it is for %s", rows[i].option, rows[i].subjects);
+        return report_error_text(chosen->common.json, EXIT_USAGE, "usage", text,
+                                 "leave it out, or add a subject that it is for");
+    }
+    return -1;
 }
 
 /* Reads the numbers of an option, or those of `otherwise` if it is not given. */
@@ -429,7 +474,7 @@ static int refuse_model_settings(const struct bench *bench)
 
 static int run(int count, char **arguments, const struct command *command)
 {
-    struct bench_options chosen = {.types = "f16,q8_0,q4_0,q4_k", .rounds = 5};
+    struct bench_options chosen = {.rounds = 0};
     struct bench bench = {.chosen = &chosen};
     int code = parse_options(command, &count, arguments, &chosen);
 
@@ -437,6 +482,10 @@ static int run(int count, char **arguments, const struct command *command)
         return code;
     bench.warnings = json_array();
     code = read_subjects(&bench, count, arguments);
+    if (code < 0)
+        code = check_effects(&bench);
+    if (chosen.rounds == 0)
+        chosen.rounds = 5;
     if (code < 0)
         code = read_lists(&bench, count > (bench.path != NULL));
     if (code < 0)

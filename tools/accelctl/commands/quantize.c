@@ -303,7 +303,7 @@ static int read_positions(struct quantize_options *chosen, int *count, char **ar
     if (type != NULL && chosen->type != NULL && strcasecmp(type, chosen->type) != 0)
         return report_error_format(chosen->common.json, EXIT_USAGE, "usage", "leave one of them out",
                                    "quantize: two types: --type %.40s, and '%.40s' behind OUT", chosen->type, type);
-    chosen->type = type != NULL ? type : chosen->type != NULL ? chosen->type : "q4_k_m";
+    chosen->type = type != NULL ? type : chosen->type;
     *count = *count > 2 ? 2 : type != NULL ? 1 : *count;
     return -1;
 }
@@ -444,10 +444,14 @@ static int run(int count, char **arguments, const struct command *command)
 {
     struct quantize_options chosen = {.type = NULL};
     struct quantizing quantizing = {.chosen = &chosen};
+    bool names_no_type;
     int code = parse_options(command, &count, arguments, &chosen);
 
     if (code < 0)
         code = read_positions(&chosen, &count, arguments);
+    names_no_type = chosen.type == NULL;
+    if (names_no_type)
+        chosen.type = "q4_k_m";
     if (code < 0)
         code = type_name(chosen.common.json, command->name, chosen.type, chosen.group, chosen.scheme,
                          chosen.roles.count > 0 || chosen.critical != NULL, quantizing.type);
@@ -470,6 +474,9 @@ static int run(int count, char **arguments, const struct command *command)
         return code;
     chosen.type = quantizing.type;
     code = open_and_make(&quantizing, arguments);
+    if (code < 0 && names_no_type && chosen.budget == NULL && !chosen.sensitivity)
+        fprintf(error_output(), "note: no TYPE is named: it is Q4_K_M, which llama.cpp and Ollama download if none is "
+                                "named, too; accelctl quantize --help lists the others\n");
     if (code < 0 && chosen.common.json) {
         code = quantize_document(quantizing.job, &quantizing.outcome, !chosen.dry && !chosen.sensitivity);
     } else if (code < 0) {

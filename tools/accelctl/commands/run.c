@@ -65,7 +65,9 @@ static const struct option_row options[] = {
     {"quiet", 'q', OPTION_FLAG, offsetof(struct run_options, quiet), NULL,
      "print the generated text alone, and what --set log.KEY or metrics.KEY requests", 0, 0},
     {"no-display-prompt", 0, OPTION_FLAG, offsetof(struct run_options, hides_prompt), NULL,
-     "print the generated text and the statistics, without the prompt", 0, 0},
+     "print the generated text and the statistics without the prompt. Otherwise the prompt precedes its continuation, "
+     "as in llama-completion; --chat, --quiet and --json never print it, as ollama run",
+     0, 0},
     {"json-lines", 0, OPTION_FLAG, offsetof(struct run_options, lines), NULL,
      "instead of --json: a JSON line for each generated token, for the end of each text, and for the statistics", 0, 0},
     MODEL_OPTION,
