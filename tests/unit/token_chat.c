@@ -86,6 +86,12 @@ static void test_messages(void **state)
               &error);
     assert_string_equal(text, "<b>u:Hi<e>a:Yo<e>True");
     accel_chat_text_free(text);
+    /* A filter and the method of its name count alike. */
+    expect_ok(render("{{ 'aaa'|replace('a', 'b', 2) }} {{ 'aaa'.replace('a', 'b', 2) }} {{ 'aB'.upper() }}", &request,
+                     &text, &error),
+              &error);
+    assert_string_equal(text, "bba bba AB");
+    accel_chat_text_free(text);
     request.bos = (struct accel_token_text){"\xff", 1};
     assert_int_equal(render("x", &request, &text, &error), ACCEL_E_INVALID);
     request = request_of("[1]");
