@@ -5,7 +5,6 @@
  * refine it. The result is deterministic. Bound: for short rows the dynamic programming, about 16 * BINS * log2(BINS)
  * steps without the empty ends of a row; for long rows a search among 16 entries per value and step.
  */
-#include <math.h>
 #include <string.h>
 
 #include "blocks.h"

@@ -3,7 +3,6 @@
  * of some larger ones. */
 #include "blocks.h"
 #include "blocks_write.h"
-#include "search.h"
 
 void quant_decode_q4_0(const uint8_t *block, float *out)
 {

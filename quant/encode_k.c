@@ -3,7 +3,6 @@
  * Encoders of super-blocks of 256 values: each group gets its best scale (and minimum), these are rounded to the
  * format's few bits under one half, and codes are computed from the stored scales.
  */
-#include <math.h>
 #include <string.h>
 
 #include "blocks.h"

@@ -3,7 +3,6 @@
  * Unpacks blocks of 256 values whose codes are no plain bit fields: entries of a code grid (iq1, iq2, iq3) and powers
  * of three (tq1, tq2). The result is integer codes under sixteen scales, all exact in binary32.
  */
-#include <accel/quant/format.h>
 
 #include "blocks.h"
 #include "grids.h"

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "convert/quantize/choose.h"
 #include "convert/quantize/layout.h"
 #include "model/file/planes.h"
 #include "model/file/pool.h"

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "convert/quantize/choose.h"
 #include "convert/quantize/layout_folder.h"
 #include "model/file/pool.h"
 

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans a conversion: the type and the location of each tensor. */
 #include <fnmatch.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
-
-#include <accel/quant/format.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

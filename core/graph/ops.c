@@ -4,7 +4,6 @@
 #include "core/graph/ops.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

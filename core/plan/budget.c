@@ -2,7 +2,6 @@
 /* Computes how much of a device and of the host a plan may use, from facts, settings and the application's budget. */
 #include "config.h"
 
-#include "core/plan/settings.h"
 #include "core/plan/shape_plan.h"
 
 static void lower(struct accel_plan_budget *budget, uint64_t bytes, const char *origin)

@@ -13,7 +13,6 @@
 #include "core/base/error.h"
 #include "core/base/text.h"
 #include "core/plan/honored.h"
-#include "core/plan/settings.h"
 #include "core/runtime/object.h"
 
 /** The options that a driver is opened with, and the setting that each comes from. */

@@ -17,7 +17,6 @@
 #include "core/graph/verify.h"
 #include "core/plan/honored.h"
 #include "core/plan/memory.h"
-#include "core/plan/settings.h"
 #include "core/registry/call_guard.h"
 #include "core/runtime/object.h"
 

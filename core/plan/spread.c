@@ -10,7 +10,6 @@
 #include "core/base/error.h"
 #include "core/plan/honored.h"
 #include "core/plan/placer.h"
-#include "core/plan/settings.h"
 #include "core/profile/keys.h"
 
 /* ---- candidate devices ---- */

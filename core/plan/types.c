@@ -11,7 +11,6 @@
 #include "core/base/text.h"
 #include "core/graph/types.h"
 #include "core/plan/honored.h"
-#include "core/plan/settings.h"
 #include "core/plan/shape_plan.h"
 
 /** Why a weight has its type. */

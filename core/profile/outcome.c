@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/error.h"
 #include "core/profile/resolver.h"
 
 static const char *value_text(struct accel_resolver *r, const struct accel_key_value *value)

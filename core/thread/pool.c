@@ -6,7 +6,6 @@
 
 #include "core/thread/pool.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>

@@ -6,24 +6,13 @@
 
 #include "model/chat/run.h"
 
-/* Arguments of every filter: the value before the bar and the arguments in brackets. */
-struct applied {
-    struct chat_run *run;
-    const struct chat_node *at;
-    struct chat_text name;
-    struct chat_value value;
-    const struct chat_arguments *arguments;
-};
-
-typedef bool filter_fn(const struct applied *applied, struct chat_value *out_value);
-
 /* Converts the value to text, as string filters do with any value; undefined becomes the empty text. */
-static bool wants_text(const struct applied *applied, struct chat_text *out_text)
+static bool wants_text(const struct chat_call *applied, struct chat_text *out_text)
 {
     return chat_to_text(applied->run, applied->value, out_text);
 }
 
-static bool filter_trim(const struct applied *applied, struct chat_value *out_value)
+static bool filter_trim(const struct chat_call *applied, struct chat_value *out_value)
 {
     struct chat_text text, set;
 
@@ -34,7 +23,7 @@ static bool filter_trim(const struct applied *applied, struct chat_value *out_va
     return true;
 }
 
-static bool filter_case(const struct applied *applied, struct chat_value *out_value)
+static bool filter_case(const struct chat_call *applied, struct chat_value *out_value)
 {
     struct chat_text text;
     enum chat_case how = chat_text_is(applied->name, "upper")   ? CHAT_UPPER
@@ -45,7 +34,7 @@ static bool filter_case(const struct applied *applied, struct chat_value *out_va
     return wants_text(applied, &text) && chat_change_case(applied->run, text, how, out_value);
 }
 
-static bool filter_tojson(const struct applied *applied, struct chat_value *out_value)
+static bool filter_tojson(const struct chat_call *applied, struct chat_value *out_value)
 {
     const struct chat_value *indent = chat_argument(applied->arguments, 0, "indent");
     struct token_buffer buffer = {0};
@@ -69,7 +58,7 @@ static bool filter_tojson(const struct applied *applied, struct chat_value *out_
                                    out_value);
 }
 
-static bool filter_length(const struct applied *applied, struct chat_value *out_value)
+static bool filter_length(const struct chat_call *applied, struct chat_value *out_value)
 {
     const struct chat_list *list;
 
@@ -79,7 +68,7 @@ static bool filter_length(const struct applied *applied, struct chat_value *out_
     return true;
 }
 
-static bool filter_default(const struct applied *applied, struct chat_value *out_value)
+static bool filter_default(const struct chat_call *applied, struct chat_value *out_value)
 {
     const struct chat_value *other = chat_argument(applied->arguments, 0, "default_value");
     const struct chat_value *also_false = chat_argument(applied->arguments, 1, "boolean");
@@ -90,7 +79,7 @@ static bool filter_default(const struct applied *applied, struct chat_value *out
     return true;
 }
 
-static bool filter_join(const struct applied *applied, struct chat_value *out_value)
+static bool filter_join(const struct chat_call *applied, struct chat_value *out_value)
 {
     struct chat_text seam, attribute;
     struct token_buffer buffer = {0};
@@ -115,7 +104,7 @@ static bool filter_join(const struct applied *applied, struct chat_value *out_va
     return chat_string_from_buffer(applied->run, &buffer, done, out_value);
 }
 
-static bool filter_ends(const struct applied *applied, struct chat_value *out_value)
+static bool filter_ends(const struct chat_call *applied, struct chat_value *out_value)
 {
     const struct chat_list *list;
 
@@ -127,17 +116,20 @@ static bool filter_ends(const struct applied *applied, struct chat_value *out_va
     return true;
 }
 
-static bool filter_replace(const struct applied *applied, struct chat_value *out_value)
+static bool filter_replace(const struct chat_call *applied, struct chat_value *out_value)
 {
+    const struct chat_value *count = chat_argument(applied->arguments, 2, "count");
+    size_t limit =
+        count != NULL && count->kind == CHAT_INTEGER && count->as.integer >= 0 ? (size_t)count->as.integer : SIZE_MAX;
     struct chat_text text, from, to;
 
     return wants_text(applied, &text) &&
            chat_text_argument(applied->run, applied->at, applied->arguments, 0, "old", CHAT_TEXT(""), &from) &&
            chat_text_argument(applied->run, applied->at, applied->arguments, 1, "new", CHAT_TEXT(""), &to) &&
-           chat_replace(applied->run, text, from, to, SIZE_MAX, out_value);
+           chat_replace(applied->run, text, from, to, limit, out_value);
 }
 
-static bool filter_string(const struct applied *applied, struct chat_value *out_value)
+static bool filter_string(const struct chat_call *applied, struct chat_value *out_value)
 {
     struct chat_text text;
 
@@ -147,7 +139,7 @@ static bool filter_string(const struct applied *applied, struct chat_value *out_
     return true;
 }
 
-static bool filter_number(const struct applied *applied, struct chat_value *out_value)
+static bool filter_number(const struct chat_call *applied, struct chat_value *out_value)
 {
     const struct chat_value *other = chat_argument(applied->arguments, 0, "default");
     bool whole = chat_text_is(applied->name, "int");
@@ -175,7 +167,7 @@ static bool filter_number(const struct applied *applied, struct chat_value *out_
     return true;
 }
 
-static bool filter_abs(const struct applied *applied, struct chat_value *out_value)
+static bool filter_abs(const struct chat_call *applied, struct chat_value *out_value)
 {
     if (!chat_is_number(applied->value) || (applied->value.kind != CHAT_REAL && applied->value.as.integer == INT64_MIN))
         return chat_wrong(applied->run, applied->at, "abs", applied->value);
@@ -185,7 +177,7 @@ static bool filter_abs(const struct applied *applied, struct chat_value *out_val
 }
 
 /* Implements list and reverse: a new list; reverse of a string is a string. */
-static bool filter_list(const struct applied *applied, struct chat_value *out_value)
+static bool filter_list(const struct chat_call *applied, struct chat_value *out_value)
 {
     bool reverse = chat_text_is(applied->name, "reverse");
     struct token_buffer buffer = {0};
@@ -209,7 +201,7 @@ static bool filter_list(const struct applied *applied, struct chat_value *out_va
     return done || chat_no_memory(applied->run);
 }
 
-static bool filter_items(const struct applied *applied, struct chat_value *out_value)
+static bool filter_items(const struct chat_call *applied, struct chat_value *out_value)
 {
     struct chat_arguments none = {0};
 
@@ -231,7 +223,7 @@ static struct chat_arguments behind(const struct chat_arguments *arguments, size
 }
 
 /* Implements map(attribute="x") and map("filter", ...). */
-static bool filter_map(const struct applied *applied, struct chat_value *out_value)
+static bool filter_map(const struct chat_call *applied, struct chat_value *out_value)
 {
     const struct chat_value *other = chat_argument(applied->arguments, SIZE_MAX, "default");
     struct chat_arguments rest = behind(applied->arguments, 1);
@@ -261,7 +253,7 @@ static bool filter_map(const struct applied *applied, struct chat_value *out_val
 }
 
 /* Implements select, reject, selectattr and rejectattr: selects the items for which a test holds, or does not. */
-static bool filter_select(const struct applied *applied, struct chat_value *out_value)
+static bool filter_select(const struct chat_call *applied, struct chat_value *out_value)
 {
     bool by_attribute = applied->name.size > 6, keep = applied->name.data[0] == 's';
     struct chat_arguments rest = behind(applied->arguments, by_attribute ? 2 : 1);
@@ -291,7 +283,7 @@ static bool filter_select(const struct applied *applied, struct chat_value *out_
 }
 
 /* Implements indent(width=4, first=False, blank=False): indents every line except the first and empty ones. */
-static bool filter_indent(const struct applied *applied, struct chat_value *out_value)
+static bool filter_indent(const struct chat_call *applied, struct chat_value *out_value)
 {
     const struct chat_value *width = chat_argument(applied->arguments, 0, "width");
     const struct chat_value *first = chat_argument(applied->arguments, 1, "first");
@@ -316,7 +308,7 @@ static bool filter_indent(const struct applied *applied, struct chat_value *out_
     return chat_string_from_buffer(applied->run, &buffer, done, out_value);
 }
 
-static bool filter_same(const struct applied *applied, struct chat_value *out_value)
+static bool filter_same(const struct chat_call *applied, struct chat_value *out_value)
 {
     *out_value = applied->value;
     return true;
@@ -324,7 +316,7 @@ static bool filter_same(const struct applied *applied, struct chat_value *out_va
 
 static const struct {
     const char *name;
-    filter_fn *apply;
+    chat_call_fn *apply;
 } filters[] = {
     {"trim", filter_trim},         {"upper", filter_case},        {"lower", filter_case},    {"title", filter_case},
     {"capitalize", filter_case},   {"tojson", filter_tojson},     {"length", filter_length}, {"count", filter_length},
@@ -338,7 +330,7 @@ static const struct {
 bool chat_filter(struct chat_run *run, const struct chat_node *at, struct chat_text name, struct chat_value value,
                  const struct chat_arguments *arguments, struct chat_value *out_value)
 {
-    struct applied applied = {run, at, name, value, arguments};
+    struct chat_call applied = {run, at, name, value, arguments};
     bool done;
 
     if (!chat_step(run, at))

@@ -8,17 +8,7 @@
 
 #define MAX_RANGE 100000
 
-struct called {
-    struct chat_run *run;
-    const struct chat_node *at;
-    struct chat_text name;
-    struct chat_value value;
-    const struct chat_arguments *arguments;
-};
-
-typedef bool method_fn(const struct called *called, struct chat_value *out_value);
-
-static bool method_strip(const struct called *called, struct chat_value *out_value)
+static bool method_strip(const struct chat_call *called, struct chat_value *out_value)
 {
     struct chat_text set;
 
@@ -29,14 +19,10 @@ static bool method_strip(const struct called *called, struct chat_value *out_val
     return true;
 }
 
-static bool method_case(const struct called *called, struct chat_value *out_value)
+/* Implements methods that are filters too. */
+static bool method_filter(const struct chat_call *called, struct chat_value *out_value)
 {
-    enum chat_case how = chat_text_is(called->name, "upper")   ? CHAT_UPPER
-                         : chat_text_is(called->name, "lower") ? CHAT_LOWER
-                         : chat_text_is(called->name, "title") ? CHAT_TITLE
-                                                               : CHAT_CAPITALIZE;
-
-    return chat_change_case(called->run, called->value.as.text, how, out_value);
+    return chat_filter(called->run, called->at, called->name, called->value, called->arguments, out_value);
 }
 
 static bool matches_end(struct chat_text text, struct chat_text part, bool start)
@@ -47,7 +33,7 @@ static bool matches_end(struct chat_text text, struct chat_text part, bool start
 }
 
 /* Implements startswith and endswith: a string, or several of which one must match. */
-static bool method_ends(const struct called *called, struct chat_value *out_value)
+static bool method_ends(const struct chat_call *called, struct chat_value *out_value)
 {
     bool start = called->name.data[0] == 's', result = false;
     struct chat_value one = called->arguments->count == 1 ? called->arguments->values[0] : chat_none();
@@ -63,27 +49,14 @@ static bool method_ends(const struct called *called, struct chat_value *out_valu
     return true;
 }
 
-static bool method_replace(const struct called *called, struct chat_value *out_value)
-{
-    const struct chat_value *count = chat_argument(called->arguments, 2, "count");
-    size_t limit = SIZE_MAX;
-    struct chat_text from, to;
-
-    if (count != NULL && count->kind == CHAT_INTEGER && count->as.integer >= 0)
-        limit = (size_t)count->as.integer;
-    return chat_text_argument(called->run, called->at, called->arguments, 0, "old", CHAT_TEXT(""), &from) &&
-           chat_text_argument(called->run, called->at, called->arguments, 1, "new", CHAT_TEXT(""), &to) &&
-           chat_replace(called->run, called->value.as.text, from, to, limit, out_value);
-}
-
-static bool add_part(const struct called *called, struct chat_value list, const char *data, size_t size)
+static bool add_part(const struct chat_call *called, struct chat_value list, const char *data, size_t size)
 {
     return chat_list_add(&called->run->arena, list.as.list, chat_string((struct chat_text){data, size})) ||
            chat_no_memory(called->run);
 }
 
 /* Implements split() at runs of white space, which is dropped at both ends. */
-static bool split_words(const struct called *called, struct chat_text rest, size_t limit, struct chat_value list)
+static bool split_words(const struct chat_call *called, struct chat_text rest, size_t limit, struct chat_value list)
 {
     struct chat_text none = {0};
 
@@ -111,7 +84,7 @@ static bool split_words(const struct called *called, struct chat_text rest, size
     return true;
 }
 
-static bool method_split(const struct called *called, struct chat_value *out_value)
+static bool method_split(const struct chat_call *called, struct chat_value *out_value)
 {
     const struct chat_value *count = chat_argument(called->arguments, 1, "maxsplit");
     size_t limit =
@@ -138,7 +111,7 @@ static bool method_split(const struct called *called, struct chat_value *out_val
     return add_part(called, *out_value, rest.data, rest.size);
 }
 
-static bool method_find(const struct called *called, struct chat_value *out_value)
+static bool method_find(const struct chat_call *called, struct chat_value *out_value)
 {
     struct chat_text text = called->value.as.text, part;
     const char *found = NULL;
@@ -155,7 +128,7 @@ static bool method_find(const struct called *called, struct chat_value *out_valu
     return true;
 }
 
-static bool method_count(const struct called *called, struct chat_value *out_value)
+static bool method_count(const struct chat_call *called, struct chat_value *out_value)
 {
     struct chat_text rest = called->value.as.text, part;
     int64_t count = 0;
@@ -175,7 +148,7 @@ static bool method_count(const struct called *called, struct chat_value *out_val
     return true;
 }
 
-static bool method_join(const struct called *called, struct chat_value *out_value)
+static bool method_join(const struct chat_call *called, struct chat_value *out_value)
 {
     struct chat_value seam = called->value;
     struct chat_arguments arguments = {.values = &seam, .names = &(struct chat_text){0}, .count = 1};
@@ -187,7 +160,7 @@ static bool method_join(const struct called *called, struct chat_value *out_valu
 }
 
 /* Implements keys, values and items of a mapping. */
-static bool method_entries(const struct called *called, struct chat_value *out_value)
+static bool method_entries(const struct chat_call *called, struct chat_value *out_value)
 {
     const struct chat_dict *dict = called->value.as.dict;
     struct chat_arena *arena = &called->run->arena;
@@ -206,7 +179,7 @@ static bool method_entries(const struct called *called, struct chat_value *out_v
     return done || chat_no_memory(called->run);
 }
 
-static bool method_get(const struct called *called, struct chat_value *out_value)
+static bool method_get(const struct chat_call *called, struct chat_value *out_value)
 {
     const struct chat_value *key = chat_argument(called->arguments, 0, "key");
     const struct chat_value *other = chat_argument(called->arguments, 1, "default");
@@ -218,7 +191,7 @@ static bool method_get(const struct called *called, struct chat_value *out_value
     return true;
 }
 
-static bool method_index(const struct called *called, struct chat_value *out_value)
+static bool method_index(const struct chat_call *called, struct chat_value *out_value)
 {
     const struct chat_list *list = called->value.as.list;
 
@@ -232,7 +205,7 @@ static bool method_index(const struct called *called, struct chat_value *out_val
                      "index: no such item in the list");
 }
 
-static bool method_cycle(const struct called *called, struct chat_value *out_value)
+static bool method_cycle(const struct chat_call *called, struct chat_value *out_value)
 {
     if (called->arguments->count == 0)
         return chat_fail(called->run->chat, called->at->offset, ACCEL_E_INVALID, called->run->error,
@@ -244,24 +217,24 @@ static bool method_cycle(const struct called *called, struct chat_value *out_val
 static const struct {
     enum chat_kind kind;
     const char *name;
-    method_fn *call;
+    chat_call_fn *call;
 } methods[] = {
-    {CHAT_STRING, "strip", method_strip},     {CHAT_STRING, "lstrip", method_strip},
-    {CHAT_STRING, "rstrip", method_strip},    {CHAT_STRING, "upper", method_case},
-    {CHAT_STRING, "lower", method_case},      {CHAT_STRING, "title", method_case},
-    {CHAT_STRING, "capitalize", method_case}, {CHAT_STRING, "startswith", method_ends},
-    {CHAT_STRING, "endswith", method_ends},   {CHAT_STRING, "replace", method_replace},
-    {CHAT_STRING, "split", method_split},     {CHAT_STRING, "find", method_find},
-    {CHAT_STRING, "count", method_count},     {CHAT_STRING, "join", method_join},
-    {CHAT_DICT, "keys", method_entries},      {CHAT_DICT, "values", method_entries},
-    {CHAT_DICT, "items", method_entries},     {CHAT_DICT, "get", method_get},
-    {CHAT_LIST, "index", method_index},       {CHAT_LOOP, "cycle", method_cycle},
+    {CHAT_STRING, "strip", method_strip},       {CHAT_STRING, "lstrip", method_strip},
+    {CHAT_STRING, "rstrip", method_strip},      {CHAT_STRING, "upper", method_filter},
+    {CHAT_STRING, "lower", method_filter},      {CHAT_STRING, "title", method_filter},
+    {CHAT_STRING, "capitalize", method_filter}, {CHAT_STRING, "startswith", method_ends},
+    {CHAT_STRING, "endswith", method_ends},     {CHAT_STRING, "replace", method_filter},
+    {CHAT_STRING, "split", method_split},       {CHAT_STRING, "find", method_find},
+    {CHAT_STRING, "count", method_count},       {CHAT_STRING, "join", method_join},
+    {CHAT_DICT, "keys", method_entries},        {CHAT_DICT, "values", method_entries},
+    {CHAT_DICT, "items", method_entries},       {CHAT_DICT, "get", method_get},
+    {CHAT_LIST, "index", method_index},         {CHAT_LOOP, "cycle", method_cycle},
 };
 
 bool chat_method(struct chat_run *run, const struct chat_node *at, struct chat_text name, struct chat_value value,
                  const struct chat_arguments *arguments, struct chat_value *out_value)
 {
-    struct called called = {run, at, name, value, arguments};
+    struct chat_call called = {run, at, name, value, arguments};
 
     if (value.kind == CHAT_UNDEFINED)
         return chat_wrong(run, at, "calling a method", value);
@@ -274,7 +247,7 @@ bool chat_method(struct chat_run *run, const struct chat_node *at, struct chat_t
 
 /* ---- functions */
 
-static bool function_raise(const struct called *called, struct chat_value *out_value)
+static bool function_raise(const struct chat_call *called, struct chat_value *out_value)
 {
     struct chat_text text = CHAT_TEXT("");
 
@@ -287,7 +260,7 @@ static bool function_raise(const struct called *called, struct chat_value *out_v
 }
 
 /* Implements namespace(...) and dict(...): a mapping of the keyword arguments. */
-static bool function_dict(const struct called *called, struct chat_value *out_value)
+static bool function_dict(const struct chat_call *called, struct chat_value *out_value)
 {
     if (!chat_dict_new(&called->run->arena, out_value))
         return chat_no_memory(called->run);
@@ -302,7 +275,7 @@ static bool function_dict(const struct called *called, struct chat_value *out_va
     return true;
 }
 
-static bool function_range(const struct called *called, struct chat_value *out_value)
+static bool function_range(const struct chat_call *called, struct chat_value *out_value)
 {
     const struct chat_arguments *arguments = called->arguments;
     int64_t from = 0, to, step = 1;
@@ -335,7 +308,7 @@ static bool function_range(const struct called *called, struct chat_value *out_v
 
 static const struct {
     const char *name;
-    method_fn *call;
+    chat_call_fn *call;
 } functions[] = {
     {"raise_exception", function_raise},
     {"namespace", function_dict},
@@ -355,7 +328,7 @@ bool chat_is_function(struct chat_text name)
 bool chat_function(struct chat_run *run, const struct chat_node *at, struct chat_text name,
                    const struct chat_arguments *arguments, struct chat_value *out_value)
 {
-    struct called called = {run, at, name, chat_none(), arguments};
+    struct chat_call called = {run, at, name, chat_none(), arguments};
 
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
         if (chat_text_is(name, functions[i].name))

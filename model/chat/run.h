@@ -50,6 +50,17 @@ bool chat_run_body(struct chat_run *run, const struct chat_node *first);
 bool chat_call_macro(struct chat_run *run, const struct chat_node *at, const struct chat_macro *macro,
                      const struct chat_arguments *arguments, struct chat_value *out_value);
 
+/* A call of a filter, whose value stands before the bar, of a method or of a function. */
+struct chat_call {
+    struct chat_run *run;
+    const struct chat_node *at;
+    struct chat_text name;
+    struct chat_value value;
+    const struct chat_arguments *arguments;
+};
+
+typedef bool chat_call_fn(const struct chat_call *called, struct chat_value *out_value);
+
 /* Filters, tests, methods and functions by name; unknown ones are refused with the place of `at`. */
 bool chat_filter(struct chat_run *run, const struct chat_node *at, struct chat_text name, struct chat_value value,
                  const struct chat_arguments *arguments, struct chat_value *out_value);

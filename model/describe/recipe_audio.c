@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recipes of models that hear. */
-#include <string.h>
 
 #include "model/describe/recipe.h"
 

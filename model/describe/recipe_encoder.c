@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recipes of text encoders, and of encoders with a decoder. */
-#include <string.h>
 
 #include "model/describe/recipe.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recipes of models that see: transformers over patches, pyramids of convolutions, detection. */
 #include <stdio.h>
-#include <string.h>
 
 #include "model/describe/recipe.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bloom: ALiBi, a norm behind the embedding, queries, keys and values in one matrix head by head. */
-#include <accel/ops.h>
 
 #include "model/family/families.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpt2: learned positions, and matrices that config.json checkpoints store with their inputs first. */
-#include <accel/ops.h>
 
 #include "model/family/families.h"
 

@@ -2,8 +2,6 @@
 /* mpt: ALiBi, no biases, and limits of queries, keys and values. */
 #include <string.h>
 
-#include <accel/ops.h>
-
 #include "model/family/decoder_config_reader.h"
 #include "model/family/families.h"
 #include "model/file/json.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* opt: learned positions that begin in row 2, and a table of embeddings that may be narrower than the layers. */
-#include <accel/ops.h>
 
 #include "model/family/decoder_config_reader.h"
 #include "model/family/families.h"

@@ -8,7 +8,6 @@
 
 #include "model/file/checked.h"
 #include "model/file/container.h"
-#include "model/file/fault.h"
 #include "model/file/packed_matrix.h"
 #include "model/file/rows.h"
 

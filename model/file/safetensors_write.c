@@ -13,7 +13,6 @@
 #include "model/file/element.h"
 #include "model/file/fault.h"
 #include "model/file/replace.h"
-#include "model/file/text.h"
 
 #define HEADER_ALIGNMENT ((uint64_t)8)
 

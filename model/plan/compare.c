@@ -191,16 +191,16 @@ static void adopt_bound(const json_t *then, json_t *now)
 
     json_array_foreach(json_object_get(memory, "classes"), i, row)
     {
-        const json_t *recorded = json_object_get(json_array_get(old, i), "bytes");
+        const json_int_t recorded = json_integer_value(json_object_get(json_array_get(old, i), "bytes"));
+        const json_int_t bytes = json_integer_value(json_object_get(row, "bytes"));
         const json_int_t lower = json_integer_value(json_object_get(row, "lower"));
-        const json_int_t more = json_integer_value(recorded) - json_integer_value(json_object_get(row, "bytes"));
 
-        if (strcmp(plan_record_text(row, "class"), "host") != 0 || json_integer_value(recorded) < lower ||
-            lower == json_integer_value(json_object_get(row, "bytes")))
+        if (strcmp(plan_record_text(row, "class"), "host") != 0 || lower == bytes || recorded < lower ||
+            recorded > INT64_MAX / 2)
             continue;
-        add_to(row, "bytes", more);
-        add_to(memory, "needed", more);
-        add_to(json_object_get(now, "verdict"), "needed", more);
+        add_to(row, "bytes", recorded - bytes);
+        add_to(memory, "needed", recorded - bytes);
+        add_to(json_object_get(now, "verdict"), "needed", recorded - bytes);
     }
 }
 

@@ -82,12 +82,12 @@ static int32_t note_limit(struct accel_model_plan *plan, const struct session_ex
     if (accel_plan_past(plan->plan, &past, NULL) == ACCEL_OK && past.read_bytes != 0)
         snprintf(read, sizeof(read), "; runs with these settings read %.1f MiB", (double)past.read_bytes / MIB);
     snprintf(text, sizeof(text),
-             "%.1f MiB of %.1f MiB of experts are resident. A token is routed to %" PRIu32 " of %" PRIu32
+             "%.1f MiB of %.1f MiB of experts are resident (%s). A token is routed to %" PRIu32 " of %" PRIu32
              " experts in %" PRIu32 " layers, %.1f MiB; %.1f MiB of them are read from the disk if all experts are "
              "equally likely, fewer if the router prefers some%s. %.1f MiB of the budget are left to libraries, code "
              "and page tables (VmRSS while the plan was made, and a 64th of the budget)",
-             (double)plan->expert_limit / MIB, (double)experts->bytes / MIB, experts->used, experts->experts,
-             experts->layers, (double)experts->token / MIB,
+             (double)plan->expert_limit / MIB, (double)experts->bytes / MIB, plan->expert_key, experts->used,
+             experts->experts, experts->layers, (double)experts->token / MIB,
              (double)session_expert_reads(experts, plan->expert_limit) / MIB, read, (double)reserve / MIB);
     return accel_plan_note(plan->plan, &note, error);
 }
@@ -101,8 +101,9 @@ static int32_t undo_limit(struct accel_model_plan *plan, uint64_t needed, struct
     int32_t code = try_limit(plan, 0, error);
 
     snprintf(text, sizeof(text),
-             "with a budget of %" PRIu64 " KiB or more a run reads experts from the disk as tokens are routed to them",
-             (needed + 1023) / 1024);
+             "with a budget of %" PRIu64
+             " KiB or more a run reads experts from the disk as tokens are routed to them (%s)",
+             (needed + 1023) / 1024, plan->expert_key);
     snprintf(remedy, sizeof(remedy), "--set memory.budget=%" PRIu64 "KiB", (needed + 1023) / 1024);
     return code == ACCEL_OK && plan->session != NULL ? accel_plan_note(plan->plan, &note, error) : code;
 }

@@ -17,6 +17,7 @@ struct point {
     uint64_t at;
     uint64_t needed;
     uint64_t budget;
+    uint64_t short_by;
     uint32_t runs; /* of layers on one device: plans over other devices have other budgets */
     bool fits;
     bool is_over; /* a single buffer exceeds the device's limit: the sum is unknown */
@@ -51,7 +52,7 @@ static int32_t plan_point(const struct accel_model_plan *plan, const struct acce
     code = accel_model_plan_vary(plan, &tried_value, 1, &tried, error);
     if (code == ACCEL_E_LIMIT) {
         accel_error_clear(error);
-        *out_point = (struct point){.at = at, .is_over = true};
+        *out_point = (struct point){.at = at, .short_by = UINT64_MAX, .is_over = true};
         return ACCEL_OK;
     }
     if (code != ACCEL_OK)
@@ -60,6 +61,7 @@ static int32_t plan_point(const struct accel_model_plan *plan, const struct acce
     *out_point = (struct point){.at = at,
                                 .needed = fit.needed,
                                 .budget = fit.budget,
+                                .short_by = fit.short_by,
                                 .runs = count_runs(accel_model_plan_plan(tried)),
                                 .fits = fit.fits};
     accel_model_plan_free(tried);
@@ -72,11 +74,10 @@ static uint64_t interpolate(const struct point *low, const struct point *high)
 {
     double slope, at;
 
-    if (high->is_over)
+    if (high->is_over || high->needed <= low->needed)
         return low->at + (high->at - low->at) / 2;
     slope = ((double)high->needed - (double)low->needed) / (double)(high->at - low->at);
-    at = slope <= 0 ? 0 : (double)low->at + ((double)low->budget - (double)low->needed) / slope;
-
+    at = (double)low->at + ((double)low->budget - (double)low->needed) / slope;
     if (at <= (double)low->at + 1)
         return low->at + 1;
     /* Another limit than the sum of all budgets bounds the value: bisects. */
@@ -99,6 +100,33 @@ static void apply_budget(struct point *point, const struct point *first)
     point->fits = point->budget == 0 || point->needed <= point->budget;
 }
 
+/* Replaces *low, the first point, by one that fits or that lacks least if that lies between the ends: layers that leave
+ * one device need memory of another, so that both ends may lack memory, and what a plan lacks has one minimum. */
+static int32_t find_minimum(const struct accel_model_plan *plan, const struct accel_model_plan_range *range,
+                            struct point *low, struct accel_error *error)
+{
+    uint64_t left = 0, right = range->high - range->low;
+    struct point here = *low, next;
+    int32_t code = ACCEL_OK;
+
+    while (code == ACCEL_OK && left < right && !low->fits) {
+        code = plan_point(plan, range, here.at + 1, &next, error);
+        if (code != ACCEL_OK || next.runs < 2)
+            return code;
+        if (next.short_by < here.short_by)
+            left = next.at;
+        else
+            right = here.at;
+        if (here.short_by < low->short_by)
+            *low = here;
+        if (next.short_by < low->short_by)
+            *low = next;
+        if (left < right)
+            code = plan_point(plan, range, left + (right - left) / 2, &here, error);
+    }
+    return code;
+}
+
 int32_t accel_model_plan_search(const struct accel_model_plan *plan, const struct accel_model_plan_range *range,
                                 uint64_t *out_value, uint32_t *out_fits, struct accel_error *error)
 {
@@ -115,6 +143,9 @@ int32_t accel_model_plan_search(const struct accel_model_plan *plan, const struc
         return accel_error_set(error, ACCEL_E_INVALID, "%s: low %" PRIu64 " is above high %" PRIu64, __func__,
                                range->low, range->high);
     code = plan_point(plan, range, 0, &low, error);
+    if (code == ACCEL_OK && !low.fits)
+        code = find_minimum(plan, range, &low, error);
+    *out_value = value_at(range, low.at);
     if (code != ACCEL_OK || !low.fits)
         return code;
     code = plan_point(plan, range, range->high - range->low, &high, error);

@@ -9,7 +9,6 @@
 
 #include "model/file/derived.h"
 #include "model/session/pages.h"
-#include "model/session/types.h"
 
 #define OPTION "expert_bytes"
 
@@ -86,14 +85,15 @@ static const struct accel_model_tensor *find_mapped(const struct pipeline_stage 
                : NULL;
 }
 
-/* Replaces the sizes in the file by those of copies, of which the driver's estimate has all of a limit, and at least
- * those that a token is routed to in one layer. */
+/* Replaces the sizes in the file by those of copies, of which the driver's estimate has all or as many as the limit
+ * holds, and at least those that a token is routed to in one layer. */
 static void read_estimate(const struct pipeline_stage *stage, struct session_experts *experts)
 {
     const uint64_t limit = plan_expert_limit(stage->plan), pages = limit == 0 ? 0 : stage_in_place_bytes(stage);
 
     for (uint32_t i = 0; limit != 0 && i < accel_plan_memory_count(stage->plan); i++) {
         const struct accel_plan_memory *row = accel_plan_memory_get(stage->plan, i);
+        uint64_t held, all;
         double larger;
 
         if (row->memory_class != ACCEL_MEMORY_MAPPED || row->lower <= pages || experts->least == 0)
@@ -101,7 +101,9 @@ static void read_estimate(const struct pipeline_stage *stage, struct session_exp
         larger = (double)(row->lower - pages) / (double)experts->least;
         experts->least = row->lower - pages;
         experts->token = (uint64_t)((double)experts->token * larger);
-        experts->bytes = row->bytes - pages < limit ? row->bytes - pages : (uint64_t)((double)experts->bytes * larger);
+        held = row->bytes - pages;
+        all = (uint64_t)((double)experts->bytes * larger);
+        experts->bytes = all < held || held + experts->least <= limit ? held : all;
     }
 }
 

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -328,10 +327,21 @@ static uint64_t node_bytes(const struct accel_graph *graph, const struct accel_n
     return sum;
 }
 
+static uint64_t common_divisor(uint64_t a, uint64_t b)
+{
+    while (b != 0) {
+        const uint64_t rest = a % b;
+
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
 uint64_t cpu_experts_bytes(const struct cpu_experts *residency, const struct accel_graph *const *graphs,
                            uint32_t graph_count, uint64_t *out_least)
 {
-    uint64_t most = 0;
+    uint64_t most = 0, divisor = 0, held;
 
     *out_least = 0;
     for (uint32_t g = 0; g < graph_count; g++) {
@@ -344,6 +354,7 @@ uint64_t cpu_experts_bytes(const struct cpu_experts *residency, const struct acc
 
             if (bytes == 0)
                 continue;
+            divisor = common_divisor(bytes, divisor);
             layer = node->inputs[2] == ids ? layer : 0;
             ids = node->inputs[2];
             layer += graphs[g]->values[ids]->dims[1].add * bytes;
@@ -352,7 +363,9 @@ uint64_t cpu_experts_bytes(const struct cpu_experts *residency, const struct acc
         }
         most = sum > most ? sum : most;
     }
-    most = most < residency->state.limit ? most : residency->state.limit;
+    /* Copies are whole, and so is their sum: of equal ones it is exact. */
+    held = divisor == 0 ? 0 : residency->state.limit / divisor * divisor;
+    most = most < held ? most : held;
     return most > *out_least ? most : *out_least;
 }
 

@@ -11,7 +11,6 @@
 
 #include "sdk/conform/decoder.h"
 #include "sdk/conform/list.h"
-#include "sdk/conform/reference.h"
 
 #define TOLERANCE 2e-3         /* of logits, relative to the largest: about forty F32 nodes */
 #define ROUNDED_TOLERANCE 0.15 /* with activations of 8 bits in every matmul; other weights give other logits */

@@ -48,6 +48,7 @@ libaccel_gpu_la_SOURCES = \
 gpu_kernel_texts = \
 	%D%/kernels/sources.def include/accel/driver/sample.h \
 	%D%/kernels/argmax.k %D%/kernels/attention.k %D%/kernels/attention_keys.h %D%/kernels/attention_merge.k \
+	%D%/kernels/attention_places.h %D%/kernels/matmul_rows.h \
 	%D%/kernels/attention_score_sum.k %D%/kernels/cache_write.k %D%/kernels/cast.k %D%/kernels/conv_direct.k \
 	%D%/kernels/conv_places.h %D%/kernels/conv_read.h %D%/kernels/conv_rows.k %D%/kernels/dense_attention.k \
 	%D%/kernels/dialect.h %D%/kernels/dialect_glsl.h %D%/kernels/dialect_opencl.h %D%/kernels/embed.k \

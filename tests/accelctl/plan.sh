@@ -819,7 +819,7 @@ try 0 "$accelctl" plan "$f32" --set memory.budget=16MiB --advise oom
 has "Shorten the context to the longest that fits: the plan fits without it"
 try 0 "$accelctl" plan "$f32" --set memory.budget=1MiB --advise oom
 has ", does not fit: short by "
-has "note      no value of context fits without other changes: 256tok needs the least"
+has "note      no value of context fits without other changes: 256tok is short by least"
 # A step that leaves most of quantized weights as they are states how many matrices it converts, and needs no other file.
 try 0 "$accelctl" plan gpt-oss-20b --advise oom
 sed -n '/Store the weights in 4 bits/,/because/p' "$work/out" | tr -s ' \n' '  ' >"$work/line"
@@ -891,6 +891,16 @@ has "a larger memory.device, a smaller model, or a device"
 # shellcheck disable=SC2086 # options
 try 0 "$accelctl" plan llama-2-70b ${too_large#* } --set placement=single --fit
 grep -q "^settings .* --set offload.layers=25$" "$work/out" || { cat "$work/out"; fail "--fit does not offload what the device lacks"; }
+# Neither the device nor the processors hold all 80 layers: the search finds a split between, of all layers.
+# shellcheck disable=SC2086 # options
+{
+    try 0 "$accelctl" plan llama-2-70b ${too_large#* } --set placement=single --set weights.type=Q4_K_M --advise oom
+    has "    settings  --set offload.layers=54"
+    try 5 "$accelctl" plan llama-2-70b ${too_large#* } --set placement=single --set weights.type=Q4_K_M --set offload.layers=53
+    has "DOES NOT FIT"
+    try 0 "$accelctl" plan llama-2-70b ${too_large#* } --set placement=single --set weights.type=Q8_0 --advise oom
+    grep -q "no value of offload.layers fits without other changes: [0-9]* is short by least" "$work/out" || fail "no split fits"
+}
 # shellcheck disable=SC2086 # options
 try 5 "$accelctl" plan $too_large --set placement=single --fit
 has "remedy: no change below is enough: a smaller model, or a device with more memory"

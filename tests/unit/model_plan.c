@@ -8,8 +8,10 @@
 
 #include <accel/model/describe.h>
 #include <accel/model/plan.h>
+#include <accel/quant/format.h>
 
 #include "session_support.h"
+#include "tests/bench/random_model.h"
 #include "tools/tables/steps.h"
 
 #define MODEL "samples/stories260K/stories260K-q8_0.gguf"
@@ -255,6 +257,54 @@ static void test_fit(void **state)
     assert_int_equal(fit_of(fitted).fits, 1);
     plan_steps_free(steps);
     accel_model_plan_free(fitted);
+    accel_model_plan_free(plan);
+}
+
+/* A mixture fits as its experts get a limit, which is named. */
+static void test_fit_experts(void **state)
+{
+    static const struct random_model sizes = {4, 256, 2720, 8, 2, 600, 8, 2, 1.5, 0};
+    const struct accel_named_value given = {"memory.budget", "20MiB", "test"};
+    struct accel_model_plan *plan, *fitted = NULL;
+    struct plan_steps *steps = NULL;
+    struct accel_error error = {0};
+    uint32_t named = 0;
+
+    (void)state;
+    assert_true(random_model_write("model_plan-mixture.gguf", &sizes, accel_format_find("q4_0")));
+    plan = plan_model("model_plan-mixture.gguf", &given, 1);
+    assert_int_equal(fit_of(plan).fits, 0);
+    OK(fit_model_plan(context, plan, &fitted, &steps, &error));
+    assert_int_equal(fit_of(fitted).fits, 1);
+    for (uint32_t i = 0; i < plan_step_count(steps); i++)
+        named += strstr(plan_step_get(steps, i)->text, "cpu.expert_bytes=") != NULL;
+    assert_int_equal(named, 1);
+    assert_true(setting_of(fitted, "cpu.expert_bytes")->number > 0);
+    plan_steps_free(steps);
+    accel_model_plan_free(fitted);
+    accel_model_plan_free(plan);
+    unlink("model_plan-mixture.gguf");
+}
+
+/* Another split of layers is no remedy if all devices together have too little. */
+static void test_advise_split(void **state)
+{
+    const struct accel_named_value given = {"weights.type", "q8", "test"};
+    struct accel_model_plan *plan = plan_elsewhere("llama-2-70b", "cuda", "2xrtx4090", &given, 1);
+    struct plan_steps *steps = NULL;
+    struct accel_error error = {0};
+    uint32_t found = 0;
+
+    (void)state;
+    assert_int_equal(fit_of(plan).fits, 0);
+    OK(advise_on_plan(context, plan, "oom", &steps, &error));
+    for (uint32_t i = 0; i < plan_step_count(steps); i++)
+        if (strcmp(plan_step_get(steps, i)->name, "oom.balanced") == 0) {
+            assert_int_equal(plan_step_get(steps, i)->state, ACCEL_PLAN_STEP_SAME);
+            found++;
+        }
+    assert_int_equal(found, 1);
+    plan_steps_free(steps);
     accel_model_plan_free(plan);
 }
 
@@ -622,10 +672,11 @@ static void test_sketch_record(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exact),         cmocka_unit_test(test_misuse),         cmocka_unit_test(test_longest),
-        cmocka_unit_test(test_no_kernel),     cmocka_unit_test(test_platform),       cmocka_unit_test(test_fit),
-        cmocka_unit_test(test_advise),        cmocka_unit_test(test_damaged_record), cmocka_unit_test(test_record),
-        cmocka_unit_test(test_sketch_record), cmocka_unit_test(test_every_member),
+        cmocka_unit_test(test_exact),          cmocka_unit_test(test_misuse),      cmocka_unit_test(test_longest),
+        cmocka_unit_test(test_no_kernel),      cmocka_unit_test(test_platform),    cmocka_unit_test(test_fit),
+        cmocka_unit_test(test_advise),         cmocka_unit_test(test_fit_experts), cmocka_unit_test(test_advise_split),
+        cmocka_unit_test(test_damaged_record), cmocka_unit_test(test_record),      cmocka_unit_test(test_sketch_record),
+        cmocka_unit_test(test_every_member),
     };
 
     return cmocka_run_group_tests(tests, open_all, close_context);

@@ -66,8 +66,9 @@ static void check_speed(const struct accel_plan *plan)
     assert_non_null(strstr(speed->origin, " MiB of experts"));
 }
 
-/* Compares a run with memory.budget with one without. `copy`: bytes of the copy of an expert of a matrix. */
-static void compare_limited(const char *path, const char *budget, uint64_t copy)
+/* Compares a run with memory.budget with one without. `copy`: bytes of the copy of an expert of a matrix; `in_place`:
+ * of pages of other weights. */
+static void compare_limited(const char *path, const char *budget, uint64_t copy, uint64_t in_place)
 {
     static const struct accel_named_value whole[] = {{"context", "256tok", "test"},
                                                      {"cpu.layout", "rows", "test"},
@@ -85,7 +86,7 @@ static void compare_limited(const char *path, const char *budget, uint64_t copy)
         struct accel_plan_fit fit = {.size = sizeof(fit)};
         struct accel_session *session = NULL;
         struct accel_error error = {0};
-        uint64_t now = 0, peak = 0;
+        uint64_t now = 0, peak = 0, planned = 0;
 
         logits[i] = calloc((STEPS + 1) * VOCABULARY, sizeof(*logits[i]));
         assert_non_null(logits[i]);
@@ -100,8 +101,13 @@ static void compare_limited(const char *path, const char *budget, uint64_t copy)
             const uint64_t bytes = strtoull(limit->value, NULL, 10);
 
             check_speed(accel_model_plan_plan(plan));
-            print_message("limit %" PRIu64 ", copies %" PRIu64 "\n", bytes, peak);
             assert_true(peak <= bytes && peak + copy > bytes);
+            /* All copies have one size here, so that the plan has the bytes of whole ones, and pages in place. */
+            for (uint32_t r = 0; r < accel_plan_memory_count(accel_model_plan_plan(plan)); r++)
+                if (accel_plan_memory_get(accel_model_plan_plan(plan), r)->memory_class == ACCEL_MEMORY_MAPPED)
+                    planned = accel_plan_memory_get(accel_model_plan_plan(plan), r)->bytes;
+            print_message("limit %" PRIu64 ", planned %" PRIu64 ", copies %" PRIu64 "\n", bytes, planned, peak);
+            assert_int_equal(planned, peak + in_place);
             OK(accel_memory_usage(context, 0, &now, &peak));
             assert_true(peak <= fit.needed && fit.needed <= fit.budget);
         }
@@ -119,7 +125,7 @@ static void logits_are_the_same(void **state)
 
     (void)state;
     write_model(&sizes, path);
-    compare_limited(path, "24MiB", 2720 * 256 / 32 * 18 + 8192);
+    compare_limited(path, "24MiB", 2720 * 256 / 32 * 18 + 8192, 148 * 4096);
     unlink(path);
 }
 
@@ -301,7 +307,7 @@ static void experts_that_are_tensors(void **state)
 
     (void)state;
     write_folder(path);
-    compare_limited(path, "10MiB", (600 * 256 * 2 + 4095) / 4096 * 4096 + 4096);
+    compare_limited(path, "10MiB", (600 * 256 * 2 + 4095) / 4096 * 4096 + 4096, 316 * 4096);
     remove_folder(path);
 }
 

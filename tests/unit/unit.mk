@@ -349,7 +349,8 @@ tests_unit_session_rotary_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_session_rotary_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
 
 unit_tests += tests/unit/model_plan
-tests_unit_model_plan_SOURCES = %D%/model_plan.c %D%/session_support.h
+tests_unit_model_plan_SOURCES = %D%/model_plan.c %D%/session_support.h tests/bench/random_model.c \
+	tests/bench/random_model.h
 tests_unit_model_plan_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_model_plan_LDADD = libaccel-tables.la $(model_test_libs) libaccel-core.la $(JANSSON_LIBS) -lm
 

@@ -64,14 +64,12 @@ static uint32_t next_path(const char **list, char path[PATH_MAX])
 
 static int refuse_path(const struct common *common, const char *option, const char *path)
 {
-    char text[512];
-
-    snprintf(text, sizeof(text), "--%s %.400s: cannot be read", option, path);
-    return report_error_text(
-        common->json, EXIT_INPUT, accel_error_name(ACCEL_E_NOT_FOUND), text,
+    return report_error_format(
+        common->json, EXIT_INPUT, accel_error_name(ACCEL_E_NOT_FOUND),
         strcmp(option, "profiles") == 0
             ? "name a folder of profiles that is there and may be read; without the option it is the installed one"
-            : "name folders and files of drivers that are there and may be read, with : between them");
+            : "name folders and files of drivers that are there and may be read, with : between them",
+        "--%s %.400s: cannot be read", option, path);
 }
 
 /* Returns true for names that end as libraries do; all others are folders. */
@@ -87,10 +85,8 @@ static bool is_file_name(const char *path)
 static int refuse_variable(const struct common *common, const char *name, const char *path, const char *fault,
                            const char *remedy)
 {
-    char text[512];
-
-    snprintf(text, sizeof(text), "environment %s %.400s: %s", name, path, fault);
-    return report_error_text(common->json, EXIT_USAGE, accel_error_name(ACCEL_E_INVALID), text, remedy);
+    return report_error_format(common->json, EXIT_USAGE, accel_error_name(ACCEL_E_INVALID), remedy,
+                               "environment %s %.400s: %s", name, path, fault);
 }
 
 /* Checks the files of ACCEL_DRIVER_PATH: each has to exist, since a missing file cannot be meant to be a driver.
@@ -122,7 +118,7 @@ static int check_driver_variables(const struct common *common)
 static int check_profiles(const struct common *common)
 {
     const char *named = common->profiles != NULL ? common->profiles : secure_getenv("ACCEL_PROFILE_PATH");
-    char path[PATH_MAX], text[512];
+    char path[PATH_MAX];
 
     if (named == NULL || named[0] == '\0' || snprintf(path, sizeof(path), "%s/base.yaml", named) >= (int)sizeof(path) ||
         access(path, R_OK) == 0)
@@ -130,9 +126,9 @@ static int check_profiles(const struct common *common)
     if (common->profiles == NULL)
         return refuse_variable(common, "ACCEL_PROFILE_PATH", named, "holds no profiles: base.yaml cannot be read",
                                "set ACCEL_PROFILE_PATH to the folder that holds base.yaml, or unset it");
-    snprintf(text, sizeof(text), "--profiles %.400s: holds no profiles: base.yaml cannot be read", named);
-    return report_error_text(common->json, EXIT_INPUT, accel_error_name(ACCEL_E_NOT_FOUND), text,
-                             "name the folder that holds base.yaml; without the option it is the installed one");
+    return report_error_format(common->json, EXIT_INPUT, accel_error_name(ACCEL_E_NOT_FOUND),
+                               "name the folder that holds base.yaml; without the option it is the installed one",
+                               "--profiles %.400s: holds no profiles: base.yaml cannot be read", named);
 }
 
 /* Warns of folders of ACCEL_DRIVER_PATH that cannot be read: they may be for another machine. */

@@ -4,6 +4,8 @@
 #include "tools/accelctl/errors.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -116,6 +118,17 @@ int report_error_text(uint32_t json, int exit_code, const char *code, const char
     if (exit_code == EXIT_SHORT && remedy == NULL)
         remedy = memory_remedy();
     return print_error_record(json, exit_code, code, origin, text, remedy);
+}
+
+int report_error_format(uint32_t json, int exit_code, const char *code, const char *remedy, const char *format, ...)
+{
+    char text[4400];
+    va_list values;
+
+    va_start(values, format);
+    vsnprintf(text, sizeof(text), format, values);
+    va_end(values);
+    return report_error_text(json, exit_code, code, text, remedy);
 }
 
 static int report_error_with(uint32_t json, int exit_code, const struct accel_error *error, const char *remedy)

@@ -19,6 +19,9 @@
 /* Prints an error: text and code name on the error output and the remedy on a line of its own, or all in a
  * document on the standard output. `remedy` may be NULL. Answers `exit_code`. */
 int report_error_text(uint32_t json, int exit_code, const char *code, const char *text, const char *remedy);
+/* As report_error_text, with a text that is formatted. */
+int report_error_format(uint32_t json, int exit_code, const char *code, const char *remedy, const char *format, ...)
+    __attribute__((__format__(__printf__, 5, 6)));
 
 /* Prints an error of the library with its remedy; answers `exit_code`. */
 int report_error_as(uint32_t json, int exit_code, const struct accel_error *error);

@@ -79,20 +79,19 @@ static int repeat(const struct common *common, const struct wish *wish, struct o
 
     if (common->device != NULL || common->client != NULL || common->reference_sets != NULL ||
         common->sets.count + wish->more_count != 0) {
-        char option[200], text[800];
+        char option[200];
 
         if (first_plan_option(common, option, sizeof(option)) == NULL && common->reference_sets != NULL)
             snprintf(option, sizeof(option), "--reference-set %.90s", common->reference_sets->items[0]);
         else if (first_plan_option(common, option, sizeof(option)) == NULL)
             snprintf(option, sizeof(option), "%.40s=%.60s (%.40s)", wish->more[0].key, wish->more[0].value,
                      wish->more[0].origin);
-        snprintf(text, sizeof(text), "%s changes the plan %.500s, which runs only as it was written", option,
-                 wish->path);
-        return report_error_text(
-            common->json, EXIT_USAGE, "usage", text,
+        return report_error_format(
+            common->json, EXIT_USAGE, "usage",
             first_plan_option(common, option, sizeof(option)) == NULL && common->reference_sets == NULL
                 ? "name the model in place of the plan: the command has settings of its own"
-                : "leave the option out, or make another plan with it: accelctl plan MODEL ... --out FILE");
+                : "leave the option out, or make another plan with it: accelctl plan MODEL ... --out FILE",
+            "%s changes the plan %.500s, which runs only as it was written", option, wish->path);
     }
     if (accel_model_plan_repeat(opened->context, wish->path, &options, &opened->made, &error) != ACCEL_OK)
         return report_session_error(common->json, &error);
@@ -375,4 +374,17 @@ const char *plan_setting_text(const struct accel_plan *plan, const char *key)
     const struct accel_plan_setting *setting = accel_plan_setting_find(plan, key);
 
     return setting == NULL ? "?" : setting->value;
+}
+
+uint64_t widest_row(const struct accel_model_file *file)
+{
+    uint64_t widest = 0;
+
+    for (uint64_t i = 0; i < accel_model_file_tensor_count(file); i++) {
+        const struct accel_model_tensor *tensor = accel_model_file_tensor(file, i);
+
+        if (tensor->rank == 2 && tensor->dims[1] > widest)
+            widest = tensor->dims[1];
+    }
+    return widest;
 }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include <accel/model/file.h>
 #include <accel/model/plan.h>
 
 #include "tools/accelctl/common.h"
@@ -67,5 +68,8 @@ void replace_plan(struct opened *opened, struct accel_model_plan *plan);
 
 /* Returns the value of a setting of a plan; "?" if it has none of that name. */
 const char *plan_setting_text(const struct accel_plan *plan, const char *key);
+
+/* Returns the length of the longest row of the matrices of a file. */
+uint64_t widest_row(const struct accel_model_file *file);
 
 #endif

@@ -126,12 +126,11 @@ static int refuse_option(const struct parser *p, const char *word, size_t length
     const char *instead = instead_of_option(p->command->name, word, length);
     const struct option_row *letter = word[1] != '-' && length > 2 ? find_letter(p->command, word[1]) : NULL;
     const char *nearest = NULL;
-    char name[32], near[64], text[100];
+    char name[32], near[64];
 
-    if (instead != NULL) {
-        snprintf(text, sizeof(text), "%s: there is no option %.*s", p->command->name, (int)length, word);
-        return report_error_text(p->json, EXIT_USAGE, "usage", text, instead);
-    }
+    if (instead != NULL)
+        return report_error_format(p->json, EXIT_USAGE, "usage", instead, "%s: there is no option %.*s",
+                                   p->command->name, (int)length, word);
     snprintf(name, sizeof(name), "%.*s", (int)length, word);
     if (strlen(name) > 2)
         nearest = nearest_option(p, name, near);
@@ -266,12 +265,9 @@ static int store_setting(const struct parser *p, const struct option_row *row, c
 
     if (list->count == LIST_MOST || count + 2 > 2 * LIST_MOST)
         return complain(p, "more than %d settings", LIST_MOST);
-    if (value != NULL && instead_of_setting(p->command->name, key, value) != NULL) {
-        char text[200];
-
-        snprintf(text, sizeof(text), "%s: %s: %s has no value '%.40s'", p->command->name, p->spelling, key, value);
-        return report_error_text(p->json, EXIT_USAGE, "usage", text, instead_of_setting(p->command->name, key, value));
-    }
+    if (value != NULL && instead_of_setting(p->command->name, key, value) != NULL)
+        return report_error_format(p->json, EXIT_USAGE, "usage", instead_of_setting(p->command->name, key, value),
+                                   "%s: %s: %s has no value '%.40s'", p->command->name, p->spelling, key, value);
     list->items[list->count] = key;
     list->words[list->count++] = p->word;
     if (value == NULL)
@@ -287,10 +283,8 @@ static int store_setting(const struct parser *p, const struct option_row *row, c
 
 static int refuse_value(const struct parser *p, const struct option_row *row, const char *value)
 {
-    char text[200];
-
-    snprintf(text, sizeof(text), "%s: %s is no '%.100s'", p->command->name, p->spelling, value);
-    return report_error_text(p->json, EXIT_USAGE, "usage", text, instead_of_value(p->command->name, row->name, value));
+    return report_error_format(p->json, EXIT_USAGE, "usage", instead_of_value(p->command->name, row->name, value),
+                               "%s: %s is no '%.100s'", p->command->name, p->spelling, value);
 }
 
 /* Refuses a second device, since it may be meant to join the first one or to replace it. */
@@ -490,12 +484,9 @@ int parse_options_as(const struct command *command, int *count, char **arguments
     *count = p.positional_count;
     if ((uint32_t)p.positional_count < command->least)
         return refuse_missing(&p);
-    if ((uint32_t)p.positional_count > command->most && instead_of_argument(command->name) != NULL) {
-        char text[200];
-
-        snprintf(text, sizeof(text), "%s: one argument too many: '%.100s'", command->name, arguments[command->most]);
-        return report_error_text(p.json, EXIT_USAGE, "usage", text, instead_of_argument(command->name));
-    }
+    if ((uint32_t)p.positional_count > command->most && instead_of_argument(command->name) != NULL)
+        return report_error_format(p.json, EXIT_USAGE, "usage", instead_of_argument(command->name),
+                                   "%s: one argument too many: '%.100s'", command->name, arguments[command->most]);
     if ((uint32_t)p.positional_count > command->most)
         return complain(&p, "one argument too many: '%s'", arguments[command->most]);
     return -1;

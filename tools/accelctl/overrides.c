@@ -67,13 +67,10 @@ static int add_settings(const struct common *common, const char *option, const s
         const char *equals = strchr(item, '=');
         const char *word;
 
-        if (equals == NULL || equals == item) {
-            char text[256];
-
-            snprintf(text, sizeof(text), "%s requires KEY=VALUE, not '%.200s'", option, item);
-            return report_error_text(common->json, EXIT_USAGE, "usage", text,
-                                     "accelctl plan --all MODEL lists the settings");
-        }
+        if (equals == NULL || equals == item)
+            return report_error_format(common->json, EXIT_USAGE, "usage",
+                                       "accelctl plan --all MODEL lists the settings",
+                                       "%s requires KEY=VALUE, not '%.200s'", option, item);
         if (is_weaker(sets, i))
             continue;
         if (sets->words[i] == NULL && refuses_option(common, option, item, &code))

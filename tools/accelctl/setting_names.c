@@ -3,14 +3,12 @@
 
 #include "tools/accelctl/setting_names.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <accel/profile.h>
 
 #include "tools/accelctl/habits.h"
-#include "tools/accelctl/setting_words.h"
 #include "tools/accelctl/words.h"
 
 /* Returns the name of setting `index`, or of a name for two settings behind them; NULL past the last one. */

@@ -63,7 +63,7 @@ static const char *what_is_wrong(const char *path, enum target kind, char text[2
 int target_folder_check(uint32_t json, const char *path)
 {
     size_t length = strlen(path);
-    char folder[1024], whole[1024];
+    char folder[1024];
     struct stat facts;
 
     while (length > 1 && path[length - 1] == '/')
@@ -77,18 +77,18 @@ int target_folder_check(uint32_t json, const char *path)
     snprintf(folder, sizeof(folder), "%.*s", (int)length, path);
     if (stat(folder, &facts) == 0 || errno != ENOENT)
         return -1;
-    snprintf(whole, sizeof(whole), "%.450s: cannot be written: there is no folder %.450s", path, folder);
-    return report_error_text(json, EXIT_FAILED, accel_error_name(ACCEL_E_NOT_FOUND), whole,
-                             "make the folder first, or name a file in one that is there");
+    return report_error_format(json, EXIT_FAILED, accel_error_name(ACCEL_E_NOT_FOUND),
+                               "make the folder first, or name a file in one that is there",
+                               "%.450s: cannot be written: there is no folder %.450s", path, folder);
 }
 
 int target_check(uint32_t json, const char *path, enum target kind)
 {
-    char text[256], whole[1024];
+    char text[256];
     const char *wrong = path == NULL ? NULL : what_is_wrong(path, kind, text);
 
     if (wrong == NULL)
         return path == NULL ? -1 : target_folder_check(json, path);
-    snprintf(whole, sizeof(whole), "%.700s%s%s", path, path[0] == '\0' ? "" : ": ", wrong);
-    return report_error_text(json, EXIT_USAGE, "usage", whole, "name a new file, or remove what is there");
+    return report_error_format(json, EXIT_USAGE, "usage", "name a new file, or remove what is there", "%.700s%s%s",
+                               path, path[0] == '\0' ? "" : ": ", wrong);
 }

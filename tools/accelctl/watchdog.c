@@ -3,7 +3,6 @@
 
 #include "tools/accelctl/watchdog.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>

@@ -10,7 +10,6 @@
 #include <sys/mman.h>
 
 #include "core/base/clock.h"
-#include "core/base/open.h"
 #include "core/registry/context.h"
 #include "core/thread/pool.h"
 #include "core/topology/topology.h"

@@ -45,20 +45,14 @@ static bool has_simd(void)
 }
 
 #if defined(__linux__)
-static bool has_dot(void)
-{
-    return getauxval(AT_HWCAP) >> 20 & 1u;
-}
-
-static bool has_i8mm(void)
-{
-    return getauxval(AT_HWCAP2) >> 13 & 1u;
-}
-
-static bool has_bf16(void)
-{
-    return getauxval(AT_HWCAP2) >> 14 & 1u;
-}
+#define HAS(name, words, bit)                                                                                          \
+    static bool has_##name(void)                                                                                       \
+    {                                                                                                                  \
+        return getauxval(words) >> bit & 1u;                                                                           \
+    }
+HAS(dot, AT_HWCAP, 20)
+HAS(i8mm, AT_HWCAP2, 13)
+HAS(bf16, AT_HWCAP2, 14)
 #else
 static bool has_dot(void)
 {

@@ -11,7 +11,6 @@
 #include <cpuid.h>
 #include <stdbool.h>
 #if defined(HAVE_AMX) && defined(__linux__)
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
@@ -144,10 +143,21 @@ static bool has_bit(uint32_t subleaf, uint32_t needed, uint32_t word, uint32_t b
 #define STATE_YMM 0x06u
 #define STATE_ZMM 0xe6u
 
-static bool has_avx2(void)
-{
-    return has_bit(0, STATE_YMM, 1, 5);
-}
+#define HAS(name, subleaf, needed, word, bit)                                                                          \
+    static bool has_##name(void)                                                                                       \
+    {                                                                                                                  \
+        return has_bit(subleaf, needed, word, bit);                                                                    \
+    }
+HAS(avx2, 0, STATE_YMM, 1, 5)
+HAS(avx_vnni, 1, STATE_YMM, 0, 4)
+#if defined(HAVE_AVX512)
+HAS(avx512f, 0, STATE_ZMM, 1, 16)
+HAS(avx512bw, 0, STATE_ZMM, 1, 30)
+HAS(avx512vnni, 0, STATE_ZMM, 2, 11)
+#endif
+#if defined(HAVE_AVX512BF16)
+HAS(avx512bf16, 1, STATE_ZMM, 0, 5)
+#endif
 
 static bool has_fma(void)
 {
@@ -155,34 +165,6 @@ static bool has_fma(void)
 
     return has_avx2() && __get_cpuid(1, &a, &b, &c, &d) && (c >> 12 & 1u);
 }
-
-static bool has_avx_vnni(void)
-{
-    return has_avx2() && has_bit(1, STATE_YMM, 0, 4);
-}
-
-#if defined(HAVE_AVX512)
-static bool has_avx512f(void)
-{
-    return has_bit(0, STATE_ZMM, 1, 16);
-}
-
-static bool has_avx512bw(void)
-{
-    return has_avx512f() && has_bit(0, STATE_ZMM, 1, 30);
-}
-
-static bool has_avx512vnni(void)
-{
-    return has_avx512f() && has_bit(0, STATE_ZMM, 2, 11);
-}
-#endif
-#if defined(HAVE_AVX512BF16)
-static bool has_avx512bf16(void)
-{
-    return has_bit(1, STATE_ZMM, 0, 5);
-}
-#endif
 
 #if defined(HAVE_AMX) && defined(__linux__)
 #define STATE_TILES 0x600e6u

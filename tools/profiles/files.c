@@ -7,7 +7,6 @@
 
 #include <accel/profile.h>
 
-#include "core/base/file.h"
 #include "core/base/strbuf.h"
 #include "core/profile/environment.h"
 #include "core/profile/folder.h"

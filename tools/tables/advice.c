@@ -7,7 +7,6 @@
 
 #include "core/base/strbuf.h"
 #include "core/profile/keys.h"
-#include "core/profile/profile.h"
 #include "tools/tables/internal.h"
 
 enum { ID, TEXT, WHEN, SET, SEARCH, COST, COST_ORIGIN, NEEDS, BECAUSE, MEMBERS };
@@ -38,10 +37,14 @@ static int32_t read_bound(const struct accel_table_reader *reader, const struct 
 {
     struct accel_key_value value;
     char why[200], number[32];
+    if (accel_known_fact_find(node->text) != NULL) {
+        step->bound = node->text;
+        return ACCEL_OK;
+    }
     if (!accel_key_parse(key, node->text, &value, why, sizeof(why)))
         return accel_yaml_refuse(reader->path, node, reader->error, ACCEL_E_CORRUPT, "%s: %s", key->name, why);
     if (!value.is_number)
-        return accel_table_refuse(reader, node, "a bound is a number");
+        return accel_table_refuse(reader, node, "a bound is a number, or a fact that is one");
     snprintf(number, sizeof(number), "%" PRId64, value.number);
     step->bound = accel_arena_strdup(&reader->tables->arena, number);
     return step->bound ? ACCEL_OK : accel_table_no_memory(reader);
@@ -177,20 +180,8 @@ static int32_t read_topic(const struct accel_table_reader *reader, const struct 
 
 int32_t accel_table_read_advice(const struct accel_table_reader *reader, const struct accel_yaml_node *root)
 {
-    struct accel_member m[] = {{"accel-advice", true, ACCEL_YAML_TEXT, false, NULL},
-                               {"about", false, ACCEL_YAML_TEXT, false, NULL},
-                               {"topics", true, ACCEL_YAML_SEQUENCE, false, NULL}};
-    int32_t code = accel_table_take(reader, root, m, 3);
-    if (code == ACCEL_OK)
-        code = accel_table_version(reader, &m[0]);
-    if (code == ACCEL_OK)
-        code = accel_table_array(reader, m[2].value->child_count, sizeof(*reader->tables->topics),
-                                 &reader->tables->topics);
-    if (code != ACCEL_OK)
-        return code;
-    for (const struct accel_yaml_node *node = m[2].value->first; node && code == ACCEL_OK; node = node->next)
-        code = read_topic(reader, node);
-    return code;
+    return accel_table_root(reader, root, "accel-advice", "topics", sizeof(*reader->tables->topics),
+                            &reader->tables->topics, read_topic);
 }
 
 /* ---- public functions ---- */

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/profile/keys.h"
 #include "tools/tables/internal.h"
 #include "tools/tables/tables.h"
 
@@ -175,18 +174,6 @@ static int32_t read_claim(const struct accel_table_reader *reader, const struct 
 
 int32_t accel_table_read_claims(const struct accel_table_reader *reader, const struct accel_yaml_node *root)
 {
-    struct accel_member m[] = {{"accel-claims", true, ACCEL_YAML_TEXT, false, NULL},
-                               {"about", false, ACCEL_YAML_TEXT, false, NULL},
-                               {"claims", true, ACCEL_YAML_SEQUENCE, false, NULL}};
-    int32_t code = accel_table_take(reader, root, m, 3);
-    if (code == ACCEL_OK)
-        code = accel_table_version(reader, &m[0]);
-    if (code == ACCEL_OK)
-        code = accel_table_array(reader, m[2].value->child_count, sizeof(*reader->tables->promises),
-                                 &reader->tables->promises);
-    if (code != ACCEL_OK)
-        return code;
-    for (const struct accel_yaml_node *node = m[2].value->first; node && code == ACCEL_OK; node = node->next)
-        code = read_claim(reader, node);
-    return code;
+    return accel_table_root(reader, root, "accel-claims", "claims", sizeof(*reader->tables->promises),
+                            &reader->tables->promises, read_claim);
 }

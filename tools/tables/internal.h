@@ -41,8 +41,8 @@ struct accel_table_reader {
     struct accel_error *error;
 };
 
-/** Reads the root of one file into the tables. */
-typedef int32_t (*accel_table_read)(const struct accel_table_reader *reader, const struct accel_yaml_node *root);
+/** Reads the root of one file, or a node of its list, into the tables. */
+typedef int32_t accel_table_read(const struct accel_table_reader *reader, const struct accel_yaml_node *node);
 
 int32_t accel_table_read_compat(const struct accel_table_reader *reader, const struct accel_yaml_node *root);
 int32_t accel_table_read_claims(const struct accel_table_reader *reader, const struct accel_yaml_node *root);
@@ -62,6 +62,10 @@ int32_t accel_table_take(const struct accel_table_reader *reader, const struct a
                          struct accel_member *members, uint32_t count);
 /** Checks the version of a file: only version 1 is supported. */
 int32_t accel_table_version(const struct accel_table_reader *reader, const struct accel_member *member);
+/** Reads a file that is a version, "about" and a list: allocates an array of `bytes` for each node of the list, and
+ * calls `read` for each. */
+int32_t accel_table_root(const struct accel_table_reader *reader, const struct accel_yaml_node *root,
+                         const char *version, const char *list, size_t bytes, void *out_array, accel_table_read *read);
 /** Returns the text of a member, empty if it is absent. */
 const char *accel_table_text(const struct accel_member *member);
 /** Formats "PATH:LINE" of a node; *out_place is NULL only with an error. */

@@ -50,6 +50,24 @@ int32_t accel_table_array(const struct accel_table_reader *reader, uint32_t coun
     return array || count == 0 ? ACCEL_OK : accel_table_no_memory(reader);
 }
 
+int32_t accel_table_root(const struct accel_table_reader *reader, const struct accel_yaml_node *root,
+                         const char *version, const char *list, size_t bytes, void *out_array, accel_table_read *read)
+{
+    struct accel_member m[] = {{version, true, ACCEL_YAML_TEXT, false, NULL},
+                               {"about", false, ACCEL_YAML_TEXT, false, NULL},
+                               {list, true, ACCEL_YAML_SEQUENCE, false, NULL}};
+    int32_t code = accel_table_take(reader, root, m, 3);
+    if (code == ACCEL_OK)
+        code = accel_table_version(reader, &m[0]);
+    if (code == ACCEL_OK)
+        code = accel_table_array(reader, m[2].value->child_count, bytes, out_array);
+    if (code != ACCEL_OK)
+        return code;
+    for (const struct accel_yaml_node *node = m[2].value->first; node && code == ACCEL_OK; node = node->next)
+        code = read(reader, node);
+    return code;
+}
+
 /* ---- documents ---- */
 
 /* Parses "42" or "42-55", the second not before the first; moves *at past it. */

@@ -36,7 +36,7 @@ struct trial {
     struct accel_named_value overrides[SETTINGS_MOST];
     uint32_t override_count;
     char value[VALUE]; /* value of the searched setting */
-    bool is_least;     /* no value of the searched setting fits: this one needs the least memory */
+    bool is_least;     /* no value of the searched setting fits: with this one the plan lacks least */
     struct accel_model_plan *plan;
     struct accel_error error;
     struct accel_error reason; /* why the tried plan does not run */
@@ -63,6 +63,17 @@ static uint64_t value_now(const struct accel_model_plan *plan, const char *key)
     return setting == NULL ? 0 : strtoull(setting->value, NULL, 10);
 }
 
+/* Returns the bound of the value that the advice searches: a number, or a fact of the plan. */
+static uint64_t bound_of(const struct accel_model_plan *plan, const struct accel_advice *advice)
+{
+    const struct accel_plan *inner = accel_model_plan_plan(plan);
+
+    for (uint32_t i = 0; i < accel_plan_fact_count(inner); i++)
+        if (strcmp(accel_plan_fact_get(inner, i)->key, advice->bound) == 0)
+            return strtoull(accel_plan_fact_get(inner, i)->value, NULL, 10);
+    return strtoull(advice->bound, NULL, 10);
+}
+
 static const char *unit_of(const struct accel_model_plan *plan, const char *key)
 {
     const struct accel_plan_setting *setting = accel_plan_setting_find(accel_model_plan_plan(plan), key);
@@ -72,11 +83,11 @@ static const char *unit_of(const struct accel_model_plan *plan, const char *key)
     return strcmp(setting->unit, "bytes") == 0 ? "B" : setting->unit;
 }
 
-/* Searches the value that the advice leaves open: the best that fits, else the one that needs least memory. */
+/* Searches the value that the advice leaves open: the best that fits, else the one with which the plan lacks least. */
 static int32_t find_value(const struct accel_model_plan *plan, struct trial *trial)
 {
     const struct accel_advice *advice = trial->advice;
-    uint64_t now = value_now(plan, advice->search), bound = strtoull(advice->bound, NULL, 10), value = 0;
+    uint64_t now = value_now(plan, advice->search), bound = bound_of(plan, advice), value = 0;
     struct accel_model_plan_range range = {advice->search, unit_of(plan, advice->search), bound, now, 0, 0};
     uint32_t fits = 0;
     int32_t code;
@@ -309,12 +320,30 @@ static char *cost_text(struct accel_arena *arena, const struct accel_model_plan 
                    has_origin ? ")" : "");
 }
 
-/* Returns whether the trial needs fewer bytes in total, or on the device with the largest deficit. */
+/* Returns whether the trial needs fewer bytes, or more devices or another split of the layers lessen what a device
+ * lacks. A split lessens nothing if all devices together have too little. */
 static bool saves_memory(const struct accel_model_plan *plan, const struct accel_model_plan *tried)
 {
     struct accel_plan_fit before = verdict_of(plan), after = verdict_of(tried);
 
-    return after.needed < before.needed || after.short_by < before.short_by;
+    return after.needed < before.needed ||
+           (after.short_by < before.short_by && (after.budget > before.budget || after.needed <= after.budget));
+}
+
+/* Returns the note on the limit of experts that a plan has chosen by itself (a driver's option expert_bytes), NULL if
+ * it has none. */
+static const struct accel_plan_note *find_limit(const struct accel_model_plan *plan)
+{
+    const struct accel_plan *inner = accel_model_plan_plan(plan);
+
+    for (uint32_t i = 0; i < accel_plan_note_count(inner); i++) {
+        const struct accel_plan_note *note = accel_plan_note_get(inner, i);
+        const char *option = strchr(note->key, '.');
+
+        if (option != NULL && strcmp(option, ".expert_bytes") == 0 && accel_plan_setting_find(inner, note->key) != NULL)
+            return note;
+    }
+    return NULL;
 }
 
 static bool lists_unhonored(const struct accel_plan *plan, const char *key)
@@ -345,6 +374,7 @@ static bool is_idle(const struct accel_model_plan *plan, struct trial *trial)
 static uint32_t evaluate_trial(const struct accel_model_plan *plan, struct trial *trial, bool must_save, bool must_run,
                                const char **out_text)
 {
+    const struct accel_plan_note *limit;
     struct accel_session *session;
 
     *out_text = "";
@@ -377,8 +407,15 @@ static uint32_t evaluate_trial(const struct accel_model_plan *plan, struct trial
         *out_text = trial->idle;
         return ACCEL_PLAN_STEP_SAME;
     }
-    if (trial->is_least) {
-        snprintf(trial->idle, sizeof(trial->idle), "no value of %s fits without other changes: %s needs the least",
+    limit = find_limit(trial->plan);
+    if (limit != NULL && find_limit(plan) == NULL) {
+        snprintf(trial->idle, sizeof(trial->idle),
+                 "%.80s=%s is chosen then: experts beyond it are read from the file as tokens are routed to them, and "
+                 "most of the saving is theirs",
+                 limit->key, accel_plan_setting_find(accel_model_plan_plan(trial->plan), limit->key)->value);
+        *out_text = trial->idle;
+    } else if (trial->is_least) {
+        snprintf(trial->idle, sizeof(trial->idle), "no value of %s fits without other changes: %s is short by least",
                  trial->advice->search, trial->value);
         *out_text = trial->idle;
     } else if (value_now(trial->plan, "sequences") > value_now(plan, "sequences")) {

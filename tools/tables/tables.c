@@ -16,7 +16,7 @@
 
 static const struct {
     const char *leaf;
-    accel_table_read read;
+    accel_table_read *read;
 } files[] = {
     [ACCEL_TABLE_COMPAT] = {"compat.yaml", accel_table_read_compat},
     [ACCEL_TABLE_CLAIMS] = {"claims.yaml", accel_table_read_claims},

@@ -151,7 +151,7 @@ struct accel_advice {
     const char *when;                    /**< its conditions as they are written, ", " between them, or empty */
     const struct accel_named_value *set; /**< settings that carry it out; `origin` is the place in the file */
     const char *search;                  /**< setting whose value is searched, or empty */
-    const char *bound;                   /**< least or most value of it, without unit (tokens, bytes), or empty */
+    const char *bound;                   /**< least or most value without unit, or a fact; may be empty */
     const char *cost;                    /**< what it costs, in words; may be empty */
     const char *cost_origin;             /**< "claimed S3:75", "measured ...", "estimated: ..."; empty where cost is */
     const char *needs;                   /**< what has to be done besides: "accelctl quantize MODEL ...", or empty */

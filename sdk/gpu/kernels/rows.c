@@ -2,8 +2,6 @@
 /* Every operator that kernels do, with the tolerance that tests hold it to. */
 #include "sdk/gpu/kernels/rows.h"
 
-#include <accel/ops.h>
-
 #define EXACT 4e-6   /* F32 with sums in any order, with the zero point corrected by sums of x */
 #define ROUNDED 1e-2 /* x rounded to 8 bits in blocks of 32 */
 #define HALVES 1e-2  /* x and sums of 16 products rounded to halves */

@@ -3,7 +3,6 @@
  * Launches of casts, and of operators on F16 and BF16: inputs are widened to F32 in scratch memory, the launches of the
  * row for F32 follow, and the result is narrowed.
  */
-#include <accel/ops.h>
 
 #include "sdk/gpu/kernels/rows.h"
 

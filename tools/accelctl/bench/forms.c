@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/accelctl/bench/bench.h"
 #include "tools/accelctl/bench/operator.h"
 
 #define FORM(tag, ...) (&(const struct accel_##tag){.size = sizeof(struct accel_##tag), __VA_ARGS__})

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "tools/accelctl/bench/bench.h"
 #include "tools/accelctl/bench/operator.h"
 
 enum { VALUES = 6, PAGE = 16 };

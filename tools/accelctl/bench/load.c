@@ -166,7 +166,6 @@ static int start_in_child(struct bench *bench, const struct start *start, const 
     int ends[2], status = 0, failure;
     ssize_t got = 0;
     pid_t child;
-    char text[160];
 
     memset(out_answer, 0, sizeof(*out_answer));
     if (pipe2(ends, O_CLOEXEC) != 0)
@@ -186,13 +185,12 @@ static int start_in_child(struct bench *bench, const struct start *start, const 
         bench->interrupted = 1;
         return -1;
     }
-    if (child < 0) {
-        snprintf(text, sizeof(text), "cannot start a process that loads the model: %s", strerror(failure));
-        return report_error_text(json, EXIT_FAILED, "ACCEL_E_IO", text,
-                                 failure == EAGAIN   ? PROCESSES_REMEDY
-                                 : failure == ENOMEM ? MEMORY_REMEDY
-                                                     : NULL);
-    }
+    if (child < 0)
+        return report_error_format(json, EXIT_FAILED, "ACCEL_E_IO",
+                                   failure == EAGAIN   ? PROCESSES_REMEDY
+                                   : failure == ENOMEM ? MEMORY_REMEDY
+                                                       : NULL,
+                                   "cannot start a process that loads the model: %s", strerror(failure));
     if (WIFEXITED(status) && WEXITSTATUS(status) != EXIT_DONE)
         return WEXITSTATUS(status);
     if (got == (ssize_t)sizeof(*out_answer) && out_answer->seconds > 0)

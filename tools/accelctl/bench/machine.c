@@ -57,13 +57,11 @@ static void choose_best(struct bench_machine *machine)
 
 static int report_system_error(struct bench *bench, int wrong)
 {
-    char text[200];
-
-    snprintf(text, sizeof(text), "measuring the machine on %u threads: %s", bench->machine.threads, strerror(wrong));
-    return report_error_text(bench->chosen->common.json, EXIT_FAILED, "ACCEL_E_SYSTEM", text,
-                             wrong == EAGAIN   ? PROCESSES_REMEDY
-                             : wrong == ENOMEM ? MEMORY_REMEDY
-                                               : NULL);
+    return report_error_format(bench->chosen->common.json, EXIT_FAILED, "ACCEL_E_SYSTEM",
+                               wrong == EAGAIN   ? PROCESSES_REMEDY
+                               : wrong == ENOMEM ? MEMORY_REMEDY
+                                                 : NULL,
+                               "measuring the machine on %u threads: %s", bench->machine.threads, strerror(wrong));
 }
 
 int bench_machine_measure(struct bench *bench)

@@ -149,7 +149,7 @@ int bench_model_check(const struct bench *bench, const struct opened *opened)
     const uint64_t capacity = accel_session_context(opened->session);
     const uint32_t side_by_side = count_side_by_side(bench, opened->session);
     uint32_t left = 0;
-    char limit[LIMIT_TEXT], text[LIMIT_TEXT + 80];
+    char limit[LIMIT_TEXT];
 
     for (uint32_t s = 0; s < BENCH_SUBJECTS; s++)
         if (s != BENCH_PREFILL && s != BENCH_DECODE && s != BENCH_BATCH)
@@ -165,9 +165,9 @@ int bench_model_check(const struct bench *bench, const struct opened *opened)
                  accel_session_sequences(opened->session), (unsigned long long)accel_session_batch(opened->session));
     else
         write_limit_text(opened, limit);
-    snprintf(text, sizeof(text), "bench: no test fits the context, so nothing is measured: %s", limit);
-    return report_error_text(bench->chosen->common.json, EXIT_USAGE, "usage", text,
-                             "smaller numbers of --prompt, --tokens, --depth or --sequences");
+    return report_error_format(bench->chosen->common.json, EXIT_USAGE, "usage",
+                               "smaller numbers of --prompt, --tokens, --depth or --sequences",
+                               "bench: no test fits the context, so nothing is measured: %s", limit);
 }
 
 /* Answers ACCEL_OK with bench->interrupted set after an interrupt. */

@@ -78,15 +78,13 @@ static uint32_t read_shape(const char *text, struct bench_operator *what)
 static int append_matmul(struct list *list, const struct bench *bench, uint32_t type)
 {
     struct bench_operator what = {.op = ACCEL_OP_MATMUL, .type = type, .k = 2048, .rounding = ACCEL_Q8_0};
-    char text[160];
 
     for (const char *at = bench->chosen->shapes; at != NULL; at = strchr(at, ',')) {
         at += *at == ',';
-        if (!read_shape(at, &what)) {
-            snprintf(text, sizeof(text), "bench: --shape requires MxNxK, separated by commas, not '%.80s'", at);
-            return report_error_text(bench->chosen->common.json, EXIT_USAGE, "usage", text,
-                                     "--shape 1x8192x2048,512x2048x2048: rows of x, rows of the weight, width");
-        }
+        if (!read_shape(at, &what))
+            return report_error_format(bench->chosen->common.json, EXIT_USAGE, "usage",
+                                       "--shape 1x8192x2048,512x2048x2048: rows of x, rows of the weight, width",
+                                       "bench: --shape requires MxNxK, separated by commas, not '%.80s'", at);
         append(list, bench, what);
     }
     if (bench->chosen->shapes != NULL)
@@ -112,14 +110,11 @@ static int append_types(struct list *list, const struct bench *bench)
         at += *at == ',';
         snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, ","), at);
         type = accel_format_find(name);
-        if (type == ACCEL_TYPE_NONE) {
-            char text[100];
-
-            snprintf(text, sizeof(text), "bench: --type %.40s: there is no such type", name);
-            return report_error_text(
-                bench->chosen->common.json, EXIT_USAGE, "usage", text,
-                "f32, f16, bf16, q8_0, q4_0, q4_k, ..., or planar ones: q4_g128, q3_g64a, nf4_g64");
-        }
+        if (type == ACCEL_TYPE_NONE)
+            return report_error_format(
+                bench->chosen->common.json, EXIT_USAGE, "usage",
+                "f32, f16, bf16, q8_0, q4_0, q4_k, ..., or planar ones: q4_g128, q3_g64a, nf4_g64",
+                "bench: --type %.40s: there is no such type", name);
         code = append_matmul(list, bench, type);
     }
     return code;
@@ -260,16 +255,16 @@ static int run_list(struct bench *bench, enum bench_subject subject, struct acce
 static int check_names(const struct bench *bench)
 {
     const char *words = option_words("bench", "operator");
-    char name[40], text[240], guess[GUESS_BYTES];
+    char name[40], guess[GUESS_BYTES];
 
     for (const char *at = bench->chosen->operators; at != NULL; at = strchr(at, ',')) {
         at += *at == ',';
         snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, ","), at);
         if (is_one_of(words, name))
             continue;
-        snprintf(text, sizeof(text), "bench: --operator %s: there is no such operator%s", name,
-                 guess_text(words, name, guess));
-        return report_error_text(bench->chosen->common.json, EXIT_USAGE, "usage", text, words);
+        return report_error_format(bench->chosen->common.json, EXIT_USAGE, "usage", words,
+                                   "bench: --operator %s: there is no such operator%s", name,
+                                   guess_text(words, name, guess));
     }
     return -1;
 }

@@ -62,15 +62,12 @@ static const char *disk_remedy(void)
 
 static int refuse(const struct database *db, int exit_code, const char *what)
 {
-    char text[600];
-
-    snprintf(text, sizeof(text), "%.300s: %.250s", db->bench->chosen->sqlite,
-             what != NULL ? what : sqlite3_errmsg(db->handle));
-    return report_error_text(db->json, is_of_disk(db) ? EXIT_FAILED : exit_code, accel_error_name(ACCEL_E_IO), text,
-                             is_of_disk(db) ? disk_remedy()
-                             : (db->failed & 0xff) == SQLITE_BUSY
-                                 ? "another program writes it: try again when that has ended"
-                                 : "--sqlite requires a new file, or one that it has created");
+    return report_error_format(
+        db->json, is_of_disk(db) ? EXIT_FAILED : exit_code, accel_error_name(ACCEL_E_IO),
+        is_of_disk(db)                       ? disk_remedy()
+        : (db->failed & 0xff) == SQLITE_BUSY ? "another program writes it: try again when that has ended"
+                                             : "--sqlite requires a new file, or one that it has created",
+        "%.300s: %.250s", db->bench->chosen->sqlite, what != NULL ? what : sqlite3_errmsg(db->handle));
 }
 
 static void do_all(struct database *db, const char *text)

@@ -320,13 +320,12 @@ static bool is_conversation(const char *path)
 /* Refuses to replace an existing file unless it is a conversation: never a model, a device or another document. */
 static int check_save(const char *path, uint32_t json)
 {
-    char text[700];
     int code = target_check(json, path, TARGET_JSON);
 
     if (code >= 0 || is_conversation(path))
         return code;
-    snprintf(text, sizeof(text), "%.600s: is there, and no conversation, as what would replace it", path);
-    return report_error_text(json, EXIT_USAGE, "usage", text, "name a new file, or remove what is there");
+    return report_error_format(json, EXIT_USAGE, "usage", "name a new file, or remove what is there",
+                               "%.600s: is there, and no conversation, as what would replace it", path);
 }
 
 int conversation_save(const struct conversation *c, const char *model, const char *path, uint32_t json)

@@ -60,11 +60,8 @@ static const struct option_row options[] = {
 
 static int refuse(const struct bench *bench, const char *format, const char *text)
 {
-    char whole[256];
-
-    snprintf(whole, sizeof(whole), format, text);
-    return report_error_text(bench->chosen->common.json, EXIT_USAGE, "usage", whole,
-                             "accelctl bench --help lists arguments and options");
+    return report_error_format(bench->chosen->common.json, EXIT_USAGE, "usage",
+                               "accelctl bench --help lists arguments and options", format, text);
 }
 
 /* Returns the subject that a misspelt word stands for, or NULL if the word names a model. */
@@ -418,15 +415,14 @@ static int refuse_model_settings(const struct bench *bench)
 {
     static const char of_model[] = "context batch gpu.layers kv.type kv.type.k kv.type.v attention.kernel weights.load";
     const struct text_list *sets = &bench->chosen->common.sets;
-    char text[320];
 
     for (uint32_t i = 0; bench->path == NULL && i < sets->count; i++) {
         if (!has_word(of_model, sets->items[i], strcspn(sets->items[i], "=")))
             continue;
-        snprintf(text, sizeof(text), "bench: %s%.200s has no effect: no model is measured",
-                 sets->words[i] == NULL ? "--set " : "", sets->words[i] == NULL ? sets->items[i] : sets->words[i]);
-        return report_error_text(bench->chosen->common.json, EXIT_USAGE, "usage", text,
-                                 "leave it out, or name a model: accelctl bench MODEL");
+        return report_error_format(
+            bench->chosen->common.json, EXIT_USAGE, "usage", "leave it out, or name a model: accelctl bench MODEL",
+            "bench: %s%.200s has no effect: no model is measured", sets->words[i] == NULL ? "--set " : "",
+            sets->words[i] == NULL ? sets->items[i] : sets->words[i]);
     }
     return -1;
 }

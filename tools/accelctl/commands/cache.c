@@ -56,20 +56,16 @@ static const char *age_text(uint64_t seconds, char text[32])
 
 static int refuse_folder(uint32_t json, const struct cache_folder *list, int native)
 {
-    char text[CACHE_PATH_BYTES + 100];
-
     if (list->folder[0] == '\0')
         return report_error_text(json, EXIT_INPUT, accel_error_name(ACCEL_E_NOT_FOUND),
                                  "cache: neither XDG_CACHE_HOME nor HOME names a folder for the cache",
                                  "set HOME, or XDG_CACHE_HOME to a folder that you may write to");
-    if (native == ELOOP) {
-        snprintf(text, sizeof(text), "cache: %s is a link, which is left as it is", list->folder);
-        return report_error_text(json, EXIT_INPUT, accel_error_name(ACCEL_E_INVALID), text,
-                                 "put a folder in its place");
-    }
-    snprintf(text, sizeof(text), "cache: %s: %s", list->folder, strerror(native));
-    return report_error_text(json, EXIT_FAILED, accel_error_name(ACCEL_E_IO), text,
-                             "make it a folder that you may read and write to, or set XDG_CACHE_HOME to another one");
+    if (native == ELOOP)
+        return report_error_format(json, EXIT_INPUT, accel_error_name(ACCEL_E_INVALID), "put a folder in its place",
+                                   "cache: %s is a link, which is left as it is", list->folder);
+    return report_error_format(json, EXIT_FAILED, accel_error_name(ACCEL_E_IO),
+                               "make it a folder that you may read and write to, or set XDG_CACHE_HOME to another one",
+                               "cache: %s: %s", list->folder, strerror(native));
 }
 
 /* ---- list ---- */
@@ -131,7 +127,7 @@ static int check_drivers(uint32_t json, const struct cache_folder *list, const c
     for (uint32_t d = 0; d < count && list->count != 0; d++) {
         const char *nearest = "";
         uint32_t found = 0, least = unrelated_distance(drivers[d]);
-        char text[300], guess[GUESS_BYTES];
+        char guess[GUESS_BYTES];
 
         for (uint32_t i = 0; i < list->count; i++) {
             found |= strcmp(list->files[i].driver, drivers[d]) == 0;
@@ -140,9 +136,9 @@ static int check_drivers(uint32_t json, const struct cache_folder *list, const c
         }
         if (found)
             continue;
-        snprintf(text, sizeof(text), "cache clear: the driver %.80s has no cached files%s", drivers[d],
-                 guess_text(nearest, drivers[d], guess));
-        return report_error_text(json, EXIT_USAGE, "usage", text, "accelctl cache list names the files of drivers");
+        return report_error_format(json, EXIT_USAGE, "usage", "accelctl cache list names the files of drivers",
+                                   "cache clear: the driver %.80s has no cached files%s", drivers[d],
+                                   guess_text(nearest, drivers[d], guess));
     }
     return -1;
 }
@@ -151,12 +147,9 @@ static int check_drivers(uint32_t json, const struct cache_folder *list, const c
 static int print_clear_failure(uint32_t json, const struct cache_folder *list, const struct cached_file *first, int why,
                                uint32_t failed, uint32_t removed)
 {
-    char text[CACHE_PATH_BYTES + CACHED_NAME_BYTES + 200];
-
-    snprintf(text, sizeof(text), "cache clear: %s/%s: %s; %" PRIu32 " file%s could not be removed, %" PRIu32 " removed",
-             list->folder, first->name, strerror(why), failed, failed == 1 ? "" : "s", removed);
-    return report_error_text(json, EXIT_FAILED, accel_error_name(ACCEL_E_IO), text,
-                             "remove them as the user who owns them");
+    return report_error_format(json, EXIT_FAILED, accel_error_name(ACCEL_E_IO), "remove them as the user who owns them",
+                               "cache clear: %s/%s: %s; %" PRIu32 " file%s could not be removed, %" PRIu32 " removed",
+                               list->folder, first->name, strerror(why), failed, failed == 1 ? "" : "s", removed);
 }
 
 static int clear_cache(const struct cache_options *chosen, const char *const *drivers, uint32_t count)

@@ -12,7 +12,6 @@
 #include "tools/accelctl/elapsed.h"
 #include "tools/accelctl/output.h"
 #include "tools/accelctl/print/more.h"
-#include "tools/accelctl/print/plan.h"
 #include "tools/accelctl/print/rate.h"
 #include "tools/accelctl/print/where.h"
 #include "tools/accelctl/progress.h"
@@ -523,12 +522,8 @@ static int run(int count, char **arguments, const struct command *command)
     wrong = sampling_contradiction(&chosen.sampling);
     if (wrong == NULL && chosen.resume != NULL && chosen.system != NULL)
         wrong = "--resume continues with the system message of its file: leave --system out, or type /system TEXT";
-    if (wrong != NULL) {
-        char full[200];
-
-        snprintf(full, sizeof(full), "chat: %s", wrong);
-        return report_error_text(chosen.common.json, EXIT_USAGE, "usage", full, NULL);
-    }
+    if (wrong != NULL)
+        return report_error_format(chosen.common.json, EXIT_USAGE, "usage", NULL, "chat: %s", wrong);
     draw_seed(&chosen.sampling, !chosen.quiet && !chosen.common.json);
     chat.sampling = chosen.sampling;
     chat.model = arguments[0];

@@ -257,17 +257,15 @@ static int check_measurements(const struct claims_options *chosen, const struct 
 
     for (uint32_t i = 0; i < accel_promise_count(tables); i++) {
         const struct accel_promise *promise = accel_promise_get(tables, i);
-        char text[300];
 
         wanted += is_wanted(chosen, promise) != 0;
         if (promise->measure[0] == '\0' || has_measurement(promise->measure))
             continue;
-        snprintf(text, sizeof(text), "claims.yaml: claim %.60s: there is no measurement \"%.60s\"", promise->id,
-                 promise->measure);
-        return report_error_text(
-            chosen->common.json, EXIT_INPUT, "ACCEL_E_INVALID", text,
+        return report_error_format(
+            chosen->common.json, EXIT_INPUT, "ACCEL_E_INVALID",
             "measurements are size.TYPE.TYPE, size.mixed, error.TYPE, accuracy.TYPE, speed.TYPE.TYPE, kv.TYPE, "
-            "load.mapped, start.cached, start.compiled, batch.4 and scores.TOOL.MEASURE");
+            "load.mapped, start.cached, start.compiled, batch.4 and scores.TOOL.MEASURE",
+            "claims.yaml: claim %.60s: there is no measurement \"%.60s\"", promise->id, promise->measure);
     }
     return wanted == 0 ? refuse_none(chosen) : -1;
 }

@@ -31,13 +31,12 @@ static const struct option_row options[] = {
 
 static int print_template(const struct vocabulary *vocabulary, const char *path, uint32_t json)
 {
-    char *text = info_template(vocabulary), error[400];
+    char *text = info_template(vocabulary);
 
-    if (text == NULL) {
-        snprintf(error, sizeof(error), "%.300s: has no chat template", path);
-        return report_error_text(json, EXIT_INPUT, "ACCEL_E_NOT_FOUND", error,
-                                 "accelctl info MODEL shows what the model has");
-    }
+    if (text == NULL)
+        return report_error_format(json, EXIT_INPUT, "ACCEL_E_NOT_FOUND",
+                                   "accelctl info MODEL shows what the model has", "%.300s: has no chat template",
+                                   path);
     if (json) {
         json_t *document = json_pack("{s:s, s:o}", "origin", "file", "chat_template", json_text(text));
 
@@ -69,7 +68,6 @@ static int print_named(const char *name, const struct info_options *chosen)
     struct accel_context *context;
     struct accel_error error = {0};
     json_t *document;
-    char text[200];
     int code;
 
     context = open_undiscovered(&common, &code);
@@ -81,9 +79,9 @@ static int print_named(const char *name, const struct info_options *chosen)
         return report_error(chosen->json, &error);
     if (chosen->tensors || chosen->template) {
         json_decref(document);
-        snprintf(text, sizeof(text), "info: --%s requires a file, and %.80s is the name of a description",
-                 chosen->tensors ? "tensors" : "template", name);
-        return report_error_text(chosen->json, EXIT_USAGE, "usage", text, "name the model's file or folder");
+        return report_error_format(chosen->json, EXIT_USAGE, "usage", "name the model's file or folder",
+                                   "info: --%s requires a file, and %.80s is the name of a description",
+                                   chosen->tensors ? "tensors" : "template", name);
     }
     if (chosen->json)
         return print_json(document, "accelctl/info/1");

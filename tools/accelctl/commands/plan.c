@@ -14,6 +14,7 @@
 #include "tools/accelctl/print/explain.h"
 #include "tools/accelctl/print/plan.h"
 #include "tools/accelctl/print/steps.h"
+#include "tools/accelctl/print/where.h"
 #include "tools/accelctl/profile/profile.h"
 #include "tools/accelctl/target.h"
 #include "tools/accelctl/words.h"
@@ -175,19 +176,11 @@ static int fit_plan(const struct plan_options *chosen, struct opened *opened, st
     return -1;
 }
 
-static const char *fact_of(const struct accel_plan *plan, const char *key)
-{
-    for (uint32_t i = 0; i < accel_plan_fact_count(plan); i++)
-        if (strcmp(accel_plan_fact_get(plan, i)->key, key) == 0)
-            return accel_plan_fact_get(plan, i)->value;
-    return NULL;
-}
-
 /* Prints the other versions of a described device if the plan does not fit, as that of the A100 with more memory. */
 static void print_other_devices(const struct opened *opened)
 {
     const struct accel_plan *plan = accel_model_plan_plan(opened->made);
-    const char *name = fact_of(plan, "device.profile"), *count = fact_of(plan, "device.count");
+    const char *name = plan_fact(plan, "device.profile"), *count = plan_fact(plan, "device.count");
     struct accel_plan_fit fit = {.size = sizeof(fit)};
     struct profile_files files = {0};
 
@@ -195,7 +188,7 @@ static void print_other_devices(const struct opened *opened)
         return;
     if (profile_files_read(&files, opened->context, NULL, NULL) == ACCEL_OK)
         print_versions(&files, name,
-                       count == NULL || fact_of(plan, "device.list") != NULL ? 1 : strtoull(count, NULL, 10));
+                       count == NULL || plan_fact(plan, "device.list") != NULL ? 1 : strtoull(count, NULL, 10));
     profile_files_free(&files);
 }
 
@@ -214,6 +207,7 @@ static int print_whole(const struct plan_options *chosen, const struct opened *o
         print_lowered_type(opened);
         print_applied(steps);
         print_context(opened);
+        print_experts(opened);
         if (chosen->shown.all && plan_step_count(steps) != 0)
             print_steps(steps);
         else

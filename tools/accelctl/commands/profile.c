@@ -103,13 +103,10 @@ static int run(int count, char **arguments, const struct command *command)
     if (action == NULL)
         return code;
     foreign = foreign_option(&chosen, action->name);
-    if (foreign != NULL) {
-        char text[128];
-
-        snprintf(text, sizeof(text), "profile %s: the action has no option --%s", action->name, foreign);
-        return report_error_text(chosen.common.json, EXIT_USAGE, "usage", text,
-                                 "accelctl profile --help lists the options of each action");
-    }
+    if (foreign != NULL)
+        return report_error_format(chosen.common.json, EXIT_USAGE, "usage",
+                                   "accelctl profile --help lists the options of each action",
+                                   "profile %s: the action has no option --%s", action->name, foreign);
     return functions[action - actions](&chosen, count - 1, arguments + 1);
 }
 

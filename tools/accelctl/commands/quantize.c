@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 
 #include "tools/accelctl/command.h"
 #include "tools/accelctl/errors.h"
+#include "tools/accelctl/model.h"
 #include "tools/accelctl/progress.h"
 #include "tools/accelctl/quantize/quantize.h"
 #include "tools/accelctl/sigbus_guard.h"
@@ -169,7 +169,7 @@ static struct accel_quantize_options wanted_of(struct quantizing *quantizing)
 /* Checks whether OUT is IN, or will be replaced; of a folder it is the file of weights. Answers -1 to go on. */
 static int check_out(const struct quantize_options *chosen, char **arguments, struct outcome *outcome)
 {
-    char path[4096], text[400];
+    char path[4096];
     struct stat in, out;
 
     outcome->path = arguments[1] == NULL ? "OUT" : arguments[1];
@@ -177,12 +177,11 @@ static int check_out(const struct quantize_options *chosen, char **arguments, st
         return -1;
     if (stat(arguments[0], &in) != 0 || stat(arguments[1], &out) != 0)
         return -1;
-    if (in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
-        snprintf(text, sizeof(text), "%.300s: is the %s that is read; write to another name", arguments[1],
-                 S_ISDIR(in.st_mode) ? "folder" : "file");
-        return report_error_text(chosen->common.json, EXIT_USAGE, "usage", text,
-                                 "name another OUT, and rename it when it is complete");
-    }
+    if (in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+        return report_error_format(chosen->common.json, EXIT_USAGE, "usage",
+                                   "name another OUT, and rename it when it is complete",
+                                   "%.300s: is the %s that is read; write to another name", arguments[1],
+                                   S_ISDIR(in.st_mode) ? "folder" : "file");
     outcome->replaced = !S_ISDIR(out.st_mode);
     if (S_ISDIR(out.st_mode) && snprintf(path, sizeof(path), "%s/model.safetensors", arguments[1]) < (int)sizeof(path))
         outcome->replaced = access(path, F_OK) == 0;
@@ -274,19 +273,6 @@ static uint64_t file_bytes(const struct accel_model_file *file)
     return bytes;
 }
 
-static uint64_t widest_row(const struct accel_model_file *file)
-{
-    uint64_t widest = 0;
-
-    for (uint64_t i = 0; i < accel_model_file_tensor_count(file); i++) {
-        const struct accel_model_tensor *tensor = accel_model_file_tensor(file, i);
-
-        if (tensor->rank == 2 && tensor->dims[1] > widest)
-            widest = tensor->dims[1];
-    }
-    return widest;
-}
-
 /* ---- arguments ---- */
 
 static bool is_type_word(const char *word)
@@ -299,28 +285,24 @@ static bool is_type_word(const char *word)
 static int read_positions(struct quantize_options *chosen, int *count, char **arguments)
 {
     const char *type = *count > 2 ? arguments[2] : NULL;
-    char text[400], *end;
+    char *end;
 
     if (*count == 2 && is_type_word(arguments[1]) && access(arguments[1], F_OK) != 0) {
-        if (!chosen->dry && !chosen->sensitivity) {
-            snprintf(text, sizeof(text), "quantize: OUT is missing: '%.40s' is a type", arguments[1]);
-            return report_error_text(chosen->common.json, EXIT_USAGE, "usage", text, "accelctl quantize IN OUT TYPE");
-        }
+        if (!chosen->dry && !chosen->sensitivity)
+            return report_error_format(chosen->common.json, EXIT_USAGE, "usage", "accelctl quantize IN OUT TYPE",
+                                       "quantize: OUT is missing: '%.40s' is a type", arguments[1]);
         type = arguments[1];
     }
     if (*count > 3) {
         chosen->threads = strtoull(arguments[3], &end, 10);
-        if (end == arguments[3] || *end != '\0' || chosen->threads < 1 || chosen->threads > THREADS_MAX) {
-            snprintf(text, sizeof(text), "quantize: '%.40s' behind TYPE is no number of threads from 1 to %d",
-                     arguments[3], THREADS_MAX);
-            return report_error_text(chosen->common.json, EXIT_USAGE, "usage", text,
-                                     "accelctl quantize IN OUT TYPE [THREADS]");
-        }
+        if (end == arguments[3] || *end != '\0' || chosen->threads < 1 || chosen->threads > THREADS_MAX)
+            return report_error_format(
+                chosen->common.json, EXIT_USAGE, "usage", "accelctl quantize IN OUT TYPE [THREADS]",
+                "quantize: '%.40s' behind TYPE is no number of threads from 1 to %d", arguments[3], THREADS_MAX);
     }
-    if (type != NULL && chosen->type != NULL && strcasecmp(type, chosen->type) != 0) {
-        snprintf(text, sizeof(text), "quantize: two types: --type %.40s, and '%.40s' behind OUT", chosen->type, type);
-        return report_error_text(chosen->common.json, EXIT_USAGE, "usage", text, "leave one of them out");
-    }
+    if (type != NULL && chosen->type != NULL && strcasecmp(type, chosen->type) != 0)
+        return report_error_format(chosen->common.json, EXIT_USAGE, "usage", "leave one of them out",
+                                   "quantize: two types: --type %.40s, and '%.40s' behind OUT", chosen->type, type);
     chosen->type = type != NULL ? type : chosen->type != NULL ? chosen->type : "q4_k_m";
     *count = *count > 2 ? 2 : type != NULL ? 1 : *count;
     return -1;

@@ -15,7 +15,6 @@
 #include "tools/accelctl/elapsed.h"
 #include "tools/accelctl/output.h"
 #include "tools/accelctl/print/more.h"
-#include "tools/accelctl/print/plan.h"
 #include "tools/accelctl/print/rate.h"
 #include "tools/accelctl/print/where.h"
 #include "tools/accelctl/process_memory.h"
@@ -626,12 +625,8 @@ static int run(int count, char **arguments, const struct command *command)
         wrong = expand_options(&chosen);
     if (wrong == NULL)
         wrong = sampling_contradiction(&chosen.sampling);
-    if (wrong != NULL) {
-        char full[200];
-
-        snprintf(full, sizeof(full), "run: %s", wrong);
-        return report_error_text(chosen.common.json, EXIT_USAGE, "usage", full, remedy);
-    }
+    if (wrong != NULL)
+        return report_error_format(chosen.common.json, EXIT_USAGE, "usage", remedy, "run: %s", wrong);
     draw_seed(&chosen.sampling, !chosen.quiet && !chosen.common.json);
     if (read_standard_input(&chosen, &text, &error) != ACCEL_OK) {
         free(text);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,10 +51,7 @@ static const struct option_row options[] = {
 
 static int usage(uint32_t json, const char *text, const char *remedy)
 {
-    char whole[300];
-
-    snprintf(whole, sizeof(whole), "tokenize: %.280s", text);
-    return report_error_text(json, EXIT_USAGE, "usage", whole, remedy);
+    return report_error_format(json, EXIT_USAGE, "usage", remedy, "tokenize: %.280s", text);
 }
 
 /* ---- one token ---- */

@@ -79,20 +79,6 @@ static int32_t ignore_logits(void *data, uint64_t index, const float *logits)
     return ACCEL_OK;
 }
 
-/* Returns the length of the longest case, which determines the size of a step. */
-static uint64_t longest_case(const struct accel_model_file *inputs)
-{
-    uint64_t longest = 0;
-
-    for (uint64_t i = 0; i < accel_model_file_tensor_count(inputs); i++) {
-        const struct accel_model_tensor *tensor = accel_model_file_tensor(inputs, i);
-
-        if (tensor->rank == 2 && tensor->dims[1] > longest)
-            longest = tensor->dims[1];
-    }
-    return longest;
-}
-
 /* Returns the case of a tensor named CASE.input_ids, or 0. */
 static uint32_t case_of(const struct accel_model_tensor *tensor, char name[CASE_NAME])
 {
@@ -300,7 +286,6 @@ static int32_t trace_all(struct trace *trace, const char *out, struct accel_erro
 static int refuse_target(const struct trace_options *chosen, const struct accel_model_file *read)
 {
     struct stat target, source;
-    char text[600];
 
     int code = target_check(chosen->common.json, chosen->out, TARGET_ANY);
 
@@ -310,8 +295,8 @@ static int refuse_target(const struct trace_options *chosen, const struct accel_
         if (stat(accel_model_file_part_path(read, i), &source) != 0 || source.st_dev != target.st_dev ||
             source.st_ino != target.st_ino)
             continue;
-        snprintf(text, sizeof(text), "trace: --out %.500s would overwrite a file that is read", chosen->out);
-        return report_error_text(chosen->common.json, EXIT_USAGE, "usage", text, "name another file");
+        return report_error_format(chosen->common.json, EXIT_USAGE, "usage", "name another file",
+                                   "trace: --out %.500s would overwrite a file that is read", chosen->out);
     }
     return -1;
 }
@@ -324,7 +309,7 @@ static int run_trace(const struct trace_options *chosen, const char *path, struc
     struct accel_error error = {0};
     struct progress progress;
     char batch[32];
-    uint64_t longest = longest_case(inputs);
+    uint64_t longest = widest_row(inputs); /* of the cases, which determines the size of a step */
     struct wish wish = {
         .path = path,
         .more = settings,

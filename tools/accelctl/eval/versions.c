@@ -28,10 +28,7 @@ static const char *const family_words = "planar k block";
 
 static int usage(uint32_t json, const char *text, const char *remedy)
 {
-    char whole[300];
-
-    snprintf(whole, sizeof(whole), "eval: %.250s", text);
-    return report_error_text(json, EXIT_USAGE, "usage", whole, remedy);
+    return report_error_format(json, EXIT_USAGE, "usage", remedy, "eval: %.250s", text);
 }
 
 /* Adds versions, one for each method, of a type or, if that is NULL, of a budget. */

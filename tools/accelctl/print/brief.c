@@ -251,6 +251,14 @@ static void print_activations(const struct accel_plan *plan)
     print_row("activations", sum_classes(plan, ACCEL_MEMORY_ACTIVATION, ACCEL_MEMORY_SCRATCH), text);
 }
 
+void print_experts(const struct opened *opened)
+{
+    const struct accel_plan_note *note = find_expert_note(accel_model_plan_plan(opened->made));
+
+    if (note != NULL)
+        print_wrapped((uint32_t)print("%-*s", HEAD, "experts"), HEAD, note->text);
+}
+
 /* Prints the row of a class, with its lower end if the plan's bytes are a driver's bound. */
 static void print_bounded(const struct accel_plan *plan, const char *name, uint32_t memory_class, const char *text)
 {
@@ -277,8 +285,7 @@ static void print_memory_rows(const struct opened *opened)
     print_activations(plan);
     print_bounded(plan, "compiled graph", ACCEL_MEMORY_PROGRAM, "kernels and command lists of the driver");
     print_bounded(plan, "host", ACCEL_MEMORY_HOST, "records of the library and the driver");
-    if (find_expert_note(plan) != NULL)
-        print_wrapped((uint32_t)print("%-*s", HEAD, "experts"), HEAD, find_expert_note(plan)->text);
+    print_experts(opened);
 }
 
 /* ---- several devices ---- */

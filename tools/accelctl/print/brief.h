@@ -20,6 +20,9 @@ void print_lowered_type(const struct opened *opened);
 /* Prints the context, the sequences and the prefill batch; nothing if the model has no context. */
 void print_context(const struct opened *opened);
 
+/* Prints the limit of experts that a plan has, or the budget from which it would have one. */
+void print_experts(const struct opened *opened);
+
 /* Names the weights of a row without layers: the output of a model without a head has a copy of the embedding where
  * that is on another device. */
 const char *tables_text(const struct accel_plan *plan, uint32_t index);

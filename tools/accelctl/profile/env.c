@@ -398,15 +398,12 @@ static int print_named(const struct list *list, const struct profile_options *ch
 {
     for (int i = 0; i < count; i++) {
         const char *nearest = nearest_name(list, arguments[i]);
-        char text[300];
 
-        if (find(list, arguments[i], strlen(arguments[i])) == NULL) {
-            snprintf(text, sizeof(text), "there is no variable %.90s%s%s%s", arguments[i],
-                     nearest == NULL ? "" : "; did you mean ", nearest == NULL ? "" : nearest,
-                     nearest == NULL ? "" : "?");
-            return report_error_text(chosen->common.json, EXIT_USAGE, "usage", text,
-                                     "accelctl profile env --all lists them");
-        }
+        if (find(list, arguments[i], strlen(arguments[i])) == NULL)
+            return report_error_format(chosen->common.json, EXIT_USAGE, "usage",
+                                       "accelctl profile env --all lists them", "there is no variable %.90s%s%s%s",
+                                       arguments[i], nearest == NULL ? "" : "; did you mean ",
+                                       nearest == NULL ? "" : nearest, nearest == NULL ? "" : "?");
     }
     for (int i = 0; i < count && !chosen->common.json; i++)
         print_one(list, find(list, arguments[i], strlen(arguments[i])));

@@ -9,8 +9,6 @@
 
 #include <accel/profile.h>
 
-#include "tools/accelctl/setting_words.h"
-
 /* The schema accepts numbers and booleans both with and without quotes: people write 128 and true, which editors
  * read as a number and a boolean; the library reads all of them as text. */
 

@@ -47,23 +47,20 @@ static int check_facts(const struct accel_named_value *facts, uint32_t count, ui
         const struct accel_fact_row *row = find_fact(facts[i].key);
         const char *nearest = NULL;
         uint32_t least = unrelated_distance(facts[i].key);
-        char text[200];
 
         if (row != NULL && (row->unit[0] == '\0' || is_number_of(row, facts[i].value)))
             continue;
-        if (row != NULL) {
-            snprintf(text, sizeof(text), "%.100s: requires a whole number, with its unit (%s)", facts[i].origin,
-                     strcmp(row->unit, "bytes") == 0 ? "as 8GiB" : row->unit);
-            return report_error_text(json, EXIT_USAGE, "usage", text,
-                                     "accelctl profile facts lists facts with their units");
-        }
+        if (row != NULL)
+            return report_error_format(json, EXIT_USAGE, "usage", "accelctl profile facts lists facts with their units",
+                                       "%.100s: requires a whole number, with its unit (%s)", facts[i].origin,
+                                       strcmp(row->unit, "bytes") == 0 ? "as 8GiB" : row->unit);
         for (uint32_t f = 0; f < accel_fact_row_count(); f++)
             if (is_nearer(facts[i].key, accel_fact_row_get(f)->name, &least))
                 nearest = accel_fact_row_get(f)->name;
-        snprintf(text, sizeof(text), "%.60s: there is no fact \"%.40s\"%s%s%s", facts[i].origin, facts[i].key,
-                 nearest == NULL ? "" : "; did you mean \"", nearest == NULL ? "" : nearest,
-                 nearest == NULL ? "" : "\"?");
-        return report_error_text(json, EXIT_USAGE, "usage", text, "accelctl profile facts lists them");
+        return report_error_format(json, EXIT_USAGE, "usage", "accelctl profile facts lists them",
+                                   "%.60s: there is no fact \"%.40s\"%s%s%s", facts[i].origin, facts[i].key,
+                                   nearest == NULL ? "" : "; did you mean \"", nearest == NULL ? "" : nearest,
+                                   nearest == NULL ? "" : "\"?");
     }
     return -1;
 }

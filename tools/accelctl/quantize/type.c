@@ -25,10 +25,7 @@ static const struct {
 
 static int usage(uint32_t json, const char *command, const char *text, const char *remedy)
 {
-    char whole[300];
-
-    snprintf(whole, sizeof(whole), "%s: %.250s", command, text);
-    return report_error_text(json, EXIT_USAGE, "usage", whole, remedy);
+    return report_error_format(json, EXIT_USAGE, "usage", remedy, "%s: %.250s", command, text);
 }
 
 static int find(const char *type)
