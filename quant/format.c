@@ -173,10 +173,10 @@ uint32_t accel_format_type(uint32_t index)
     if (index < COUNT(types))
         return types[index];
     index -= COUNT(types);
+    if (index >= COUNT(planar_rows) * COUNT(planar_groups))
+        return ACCEL_TYPE_NONE;
     row = &planar_rows[index / COUNT(planar_groups)];
-    return index < COUNT(planar_rows) * COUNT(planar_groups)
-               ? ACCEL_PLANAR(row->bits, planar_groups[index % COUNT(planar_groups)], row->scheme)
-               : ACCEL_TYPE_NONE;
+    return ACCEL_PLANAR(row->bits, planar_groups[index % COUNT(planar_groups)], row->scheme);
 }
 
 double accel_format_bits(uint32_t type, size_t width)

@@ -270,17 +270,17 @@ static bool has_ended(pid_t process, struct accel_child_end *end)
 /* Returns how long the first thread of a process was ready to run and had no processor; 0 if it is not known. */
 static uint64_t time_without_processor(pid_t process)
 {
-    char path[48], *text = NULL, *rest;
+    char path[48], *text = NULL;
     uint64_t nanoseconds = 0;
     snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)process);
-    if (accel_file_read(path, 256, &text, NULL, NULL) == ACCEL_OK && strtoull(text, &rest, 10))
-        nanoseconds = strtoull(rest, NULL, 10);
+    if (accel_file_read(path, 256, &text, NULL, NULL) == ACCEL_OK)
+        nanoseconds = strtoull(text + strcspn(text, " "), NULL, 10);
     free(text);
     return nanoseconds;
 }
 
-/* Waits for data or for the end, until the job, if any, is to stop, or until `deadline`, which is that much later for a
- * job as its process waited for a processor: on a busy machine a driver that works is not taken for one that hangs. */
+/* Waits for data or for the end, until the job, if any, is to stop, or until `deadline`. The deadline of a job moves by
+ * the time that its process waited for a processor, so that a driver that works on a busy machine does not time out. */
 static bool wait_for_end(const struct accel_child_job *job, struct pipes *pipes, pid_t process, uint64_t deadline,
                          struct accel_child_end *end)
 {

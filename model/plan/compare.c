@@ -91,13 +91,13 @@ static const char *find_origin(const json_t *parent)
 static int32_t refuse(struct comparison *c, const json_t *then, const json_t *now, const json_t *parent)
 {
     char old[VALUE_TEXT], new[VALUE_TEXT];
-    const char *origin = find_origin(parent);
+    const char *origin = find_origin(parent), *end = strlen(origin) > 60 ? "...)" : ")";
 
     format_value(then, old);
     format_value(now, new);
     accel_error_set(c->error, ACCEL_E_REFUSED, "%.160s:%d: %s is %s, and %s when the plan is made again%s%.60s%s",
                     c->record->path, plan_record_line(c->record, c->ordinal), c->path, old, new,
-                    origin[0] == '\0' ? "" : " (", origin, origin[0] == '\0' ? "" : ")");
+                    origin[0] == '\0' ? "" : " (", origin, origin[0] == '\0' ? "" : end);
     return plan_refuse_difference(c->error);
 }
 

@@ -79,7 +79,7 @@ static int32_t note_limit(struct accel_model_plan *plan, const struct session_ex
     struct accel_plan_note note = {
         .size = sizeof(note), .level = ACCEL_NOTE_INFO, .key = plan->expert_key, .text = text, .remedy = ""};
 
-    if (accel_plan_past(plan->plan, &past, error) == ACCEL_OK && past.read_bytes != 0)
+    if (accel_plan_past(plan->plan, &past, NULL) == ACCEL_OK && past.read_bytes != 0)
         snprintf(read, sizeof(read), "; runs with these settings read %.1f MiB", (double)past.read_bytes / MIB);
     snprintf(text, sizeof(text),
              "%.1f MiB of %.1f MiB of experts are resident (%s). A token is routed to %" PRIu32 " of %" PRIu32
@@ -133,7 +133,7 @@ static int32_t choose_limit(struct accel_model_plan *plan, struct accel_error *e
     reserve = reserve_of(fit.budget);
     limit = fit.budget - others;
     limit = limit < experts.least + reserve ? experts.least : limit - reserve;
-    /* Whole experts: the driver evicts no part of one, and the same budget gives the same limit again. */
+    /* A multiple of the average expert: a few bytes more or less of the budget give the same limit again. */
     limit -= limit % (experts.bytes / ((uint64_t)experts.layers * experts.experts));
     limit = limit < experts.least ? experts.least : limit;
     code = try_limit(plan, limit < experts.bytes ? limit : experts.bytes, error);

@@ -143,9 +143,10 @@ void stage_measure_experts(const struct pipeline_stage *stage, struct session_ex
     read_estimate(stage, out_experts);
 }
 
-/* Returns how many copies pass from layer to layer: the experts that a layer reads replace those that the layer before
- * it read, which were used least. j copies pass as soon as a layer misses j of the experts that it uses, and one less
- * as soon as one of j experts that lost their copies is read again, and keeps its copy. Both are equally frequent. */
+/* Returns the mean number of copies that pass from layer to layer: the experts that a layer reads replace those that
+ * the layer before it read, which were used least. The number rises to j if a layer misses j of the experts that it
+ * uses, and falls below j if one of j experts that lost their copies is read again. Both are equally frequent, which
+ * gives the share of time with j copies or more; the mean is the sum of these shares. */
 static double passing_copies(const struct session_experts *experts, double count, double held)
 {
     const double missing = 1 - held / count, used = experts->used;

@@ -18,9 +18,9 @@ struct way {
 /* Runs the stages of a way and undoes them. */
 static bool round_trip(struct direct *direct, const struct way *way)
 {
-    bool is_good = direct_climb(direct, way->first, way->last + 1);
+    bool is_good = direct_do_stages(direct, way->first, way->last + 1);
 
-    direct_descend(direct, way->last + 1, way->first);
+    direct_undo_stages(direct, way->last + 1, way->first);
     return is_good;
 }
 
@@ -74,7 +74,7 @@ static void leaks(struct conform *conform)
     if (!direct_begin(&direct, conform))
         return;
     conform_case(conform, "%u times: %s", LEAK_ROUNDS, way->what);
-    is_good = direct_climb(&direct, DIRECT_ATTACH, way->first);
+    is_good = direct_do_stages(&direct, DIRECT_ATTACH, way->first);
     for (uint32_t i = 0; i < LEAK_ROUNDS && is_good; i++) {
         is_good = way->round(&direct, way);
         leak_look(&leak, atomic_load(&direct.host.alive));

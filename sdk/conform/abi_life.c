@@ -196,7 +196,7 @@ static void life(struct conform *conform)
         return;
     for (uint32_t round = 0; round < 3; round++) {
         conform_case(conform, "attach to a step and back, %u", round + 1);
-        if (!direct_climb(&direct, DIRECT_ATTACH, DIRECT_END))
+        if (!direct_do_stages(&direct, DIRECT_ATTACH, DIRECT_END))
             break;
         for (uint32_t stage = DIRECT_END; stage > 0; stage--)
             conform_ok(conform, direct_undo(&direct, stage - 1), direct_stage_name(stage - 1));
@@ -218,10 +218,10 @@ static void children(struct conform *conform)
     if (!direct_begin(&direct, conform))
         return;
     conform_case(conform, "detach with an open device");
-    if (direct_climb(&direct, DIRECT_ATTACH, DIRECT_CLAIM))
+    if (direct_do_stages(&direct, DIRECT_ATTACH, DIRECT_CLAIM))
         busy(&direct, DIRECT_ATTACH);
     conform_case(conform, "close with a module");
-    if (direct.device != NULL && direct_climb(&direct, DIRECT_CLAIM, DIRECT_WEIGHTS))
+    if (direct.device != NULL && direct_do_stages(&direct, DIRECT_CLAIM, DIRECT_WEIGHTS))
         busy(&direct, DIRECT_OPEN);
     direct_end(&direct);
 }
@@ -234,7 +234,7 @@ static void unknown(struct conform *conform)
 
     if (!direct_begin(&direct, conform))
         return;
-    for (uint32_t i = 0; direct_climb(&direct, DIRECT_ATTACH, DIRECT_OPEN) && i < sizeof(ids) / sizeof(*ids); i++) {
+    for (uint32_t i = 0; direct_do_stages(&direct, DIRECT_ATTACH, DIRECT_OPEN) && i < sizeof(ids) / sizeof(*ids); i++) {
         struct accel_driver_device *device = NULL;
         const uint64_t before = atomic_load(&direct.host.alive);
         int32_t code;
@@ -260,7 +260,7 @@ static void poll(struct conform *conform)
 
     if (!direct_begin(&direct, conform))
         return;
-    if (direct_climb(&direct, DIRECT_ATTACH, DIRECT_OPEN) && !ACCEL_CAN(direct.instance->table, poll))
+    if (direct_do_stages(&direct, DIRECT_ATTACH, DIRECT_OPEN) && !ACCEL_CAN(direct.instance->table, poll))
         conform_skip(conform, "the devices of the driver never change");
     for (uint32_t i = 0;
          direct.instance != NULL && ACCEL_CAN(direct.instance->table, poll) && i < sizeof(waits) / sizeof(*waits);
@@ -293,7 +293,7 @@ static void instances(struct conform *conform)
     if (!direct_begin(&one, conform) || !direct_begin(&two, conform))
         return;
     conform_case(conform, "two instances side by side");
-    if (direct_climb(&one, DIRECT_ATTACH, DIRECT_RUN) && direct_climb(&two, DIRECT_ATTACH, DIRECT_END)) {
+    if (direct_do_stages(&one, DIRECT_ATTACH, DIRECT_RUN) && direct_do_stages(&two, DIRECT_ATTACH, DIRECT_END)) {
         one.conform->error = one.error;
         conform_ok(conform, direct_do(&one, DIRECT_RUN), "a step of the first");
         direct_end(&two);
@@ -310,7 +310,7 @@ static void leave(struct conform *conform)
     if (!direct_begin(&direct, conform))
         return;
     conform_case(conform, "the program ends with everything alive");
-    if (direct_climb(&direct, DIRECT_ATTACH, DIRECT_END))
+    if (direct_do_stages(&direct, DIRECT_ATTACH, DIRECT_END))
         conform_leave(conform);
 }
 

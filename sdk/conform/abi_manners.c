@@ -181,8 +181,8 @@ static void leaks(struct conform *conform)
         return;
     conform_case(conform, "descriptors of four lives");
     for (uint32_t life = 0; life < 4; life++) {
-        direct_climb(&direct, DIRECT_ATTACH, DIRECT_END);
-        direct_descend(&direct, DIRECT_END, DIRECT_ATTACH);
+        direct_do_stages(&direct, DIRECT_ATTACH, DIRECT_END);
+        direct_undo_stages(&direct, DIRECT_END, DIRECT_ATTACH);
         counts[life] = entries("/proc/self/fd");
     }
     if (counts[3] > counts[2] && counts[2] > counts[1])
@@ -211,7 +211,7 @@ static void *work(void *argument)
         for (uint32_t stage = DIRECT_CLAIM; stage < DIRECT_END && worker->fault[0] == '\0'; stage++)
             if (direct_do(direct, stage) != ACCEL_OK)
                 snprintf(worker->fault, sizeof(worker->fault), "%s: %s", direct_stage_name(stage), direct->error.text);
-        direct_descend(direct, DIRECT_END, DIRECT_CLAIM);
+        direct_undo_stages(direct, DIRECT_END, DIRECT_CLAIM);
     }
     return NULL;
 }
@@ -226,7 +226,7 @@ static void threads(struct conform *conform)
     if (!direct_begin(&direct, conform))
         return;
     conform_case(conform, "%u threads, one device", THREADS);
-    if (!direct_climb(&direct, DIRECT_ATTACH, DIRECT_CLAIM))
+    if (!direct_do_stages(&direct, DIRECT_ATTACH, DIRECT_CLAIM))
         return;
     for (uint32_t i = 0; i < THREADS; i++) {
         if (!direct_begin(&workers[i].direct, conform))

@@ -84,14 +84,14 @@ static void refuse(struct conform *conform)
 
     if (!direct_begin(&direct, conform))
         return;
-    if (!direct_climb(&direct, DIRECT_ATTACH, stage))
+    if (!direct_do_stages(&direct, DIRECT_ATTACH, stage))
         return;
     conform_case(conform, "each allocation in turn");
     while (n < MOST && refuse_one(&direct, stage, n))
         n++;
     direct_undo(&direct, stage);
     conform_case(conform, "the slot and all behind it, after %d refusals", n);
-    direct_climb(&direct, stage, DIRECT_END);
+    direct_do_stages(&direct, stage, DIRECT_END);
     direct_end(&direct);
     if (alive(&direct) != 0)
         conform_fail(conform, "%llu blocks were not given back", (unsigned long long)alive(&direct));
@@ -120,10 +120,10 @@ static void account(struct conform *conform)
     if (!direct_begin(&direct, conform))
         return;
     conform_case(conform, "bytes of buffers");
-    if (!direct_climb(&direct, DIRECT_ATTACH, DIRECT_BUFFERS))
+    if (!direct_do_stages(&direct, DIRECT_ATTACH, DIRECT_BUFFERS))
         return;
     before = atomic_load(&direct.host.requested);
-    if (!direct_climb(&direct, DIRECT_BUFFERS, DIRECT_BUFFERS + 1))
+    if (!direct_do_stages(&direct, DIRECT_BUFFERS, DIRECT_BUFFERS + 1))
         return;
     requested = atomic_load(&direct.host.requested) - before;
     wanted = buffers_of(&direct) * (uint64_t)DIRECT_BUFFER_BYTES;

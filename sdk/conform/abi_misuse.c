@@ -120,7 +120,7 @@ int32_t abi_compile(struct direct *direct, const struct accel_graph *graph, cons
 
 bool abi_open(struct direct *direct, struct conform *conform)
 {
-    return direct_begin(direct, conform) && direct_climb(direct, DIRECT_ATTACH, DIRECT_COMPILE);
+    return direct_begin(direct, conform) && direct_do_stages(direct, DIRECT_ATTACH, DIRECT_COMPILE);
 }
 
 static void tails(struct conform *conform)

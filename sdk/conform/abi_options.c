@@ -339,7 +339,7 @@ static void options(struct conform *conform)
 
     if (!direct_begin(&direct, conform))
         return;
-    if (!direct_climb(&direct, DIRECT_ATTACH, DIRECT_OPEN)) {
+    if (!direct_do_stages(&direct, DIRECT_ATTACH, DIRECT_OPEN)) {
         direct_end(&direct);
         return;
     }

@@ -61,7 +61,7 @@ static void given(struct conform *conform)
         }
         row += row < 3 && rows[row].stage == stage;
         conform_case(conform, "%s", direct_stage_name(stage));
-        if (!direct_climb(&direct, stage, stage + 1))
+        if (!direct_do_stages(&direct, stage, stage + 1))
             break;
     }
     direct_end(&direct);

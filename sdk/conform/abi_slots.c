@@ -249,8 +249,8 @@ static void check_load(struct slot *slot)
     conform_case(conform, "a step of what was loaded");
     direct->module = slot->module;
     slot->module = NULL;
-    direct_climb(direct, DIRECT_WEIGHTS, DIRECT_END);
-    direct_descend(direct, DIRECT_END, DIRECT_COMPILE);
+    direct_do_stages(direct, DIRECT_WEIGHTS, DIRECT_END);
+    direct_undo_stages(direct, DIRECT_END, DIRECT_COMPILE);
 }
 
 static void undo_module(struct slot *slot)
@@ -308,15 +308,15 @@ static void call_slot(struct conform *conform)
     struct direct direct;
     struct slot slot = {.direct = &direct};
     int32_t code;
-    bool is_up;
+    bool is_ready;
     int n = 0;
 
     if (!direct_begin(&direct, conform))
         return;
-    is_up = direct_climb(&direct, DIRECT_ATTACH, row->before + 1);
-    if (is_up && !row->has(&direct)) {
+    is_ready = direct_do_stages(&direct, DIRECT_ATTACH, row->before + 1);
+    if (is_ready && !row->has(&direct)) {
         conform_skip(conform, "the driver leaves the slot to the core");
-    } else if (is_up) {
+    } else if (is_ready) {
         conform_case(conform, "each allocation in turn");
         while (n < MOST && refuse_one(row, &slot, n))
             n++;

@@ -410,7 +410,7 @@ int32_t direct_undo(struct direct *direct, enum direct_stage stage)
     }
 }
 
-bool direct_climb(struct direct *direct, uint32_t begin, uint32_t end)
+bool direct_do_stages(struct direct *direct, uint32_t begin, uint32_t end)
 {
     for (uint32_t stage = begin; stage < end; stage++) {
         int32_t code = direct_do(direct, stage);
@@ -422,7 +422,7 @@ bool direct_climb(struct direct *direct, uint32_t begin, uint32_t end)
     return true;
 }
 
-void direct_descend(struct direct *direct, uint32_t end, uint32_t begin)
+void direct_undo_stages(struct direct *direct, uint32_t end, uint32_t begin)
 {
     for (uint32_t stage = end; stage > begin; stage--)
         direct_undo(direct, stage - 1);
@@ -493,7 +493,7 @@ bool direct_begin(struct direct *direct, struct conform *conform)
 
 void direct_end(struct direct *direct)
 {
-    direct_descend(direct, DIRECT_END, DIRECT_ATTACH);
+    direct_undo_stages(direct, DIRECT_END, DIRECT_ATTACH);
     accel_builder_free(direct->builder);
     conform_tensor_free(&direct->weight);
 }

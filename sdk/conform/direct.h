@@ -83,9 +83,9 @@ bool direct_begin(struct direct *direct, struct conform *conform);
 /** Runs a stage; the previous stages must have run. On failure its handles are NULL. */
 int32_t direct_do(struct direct *direct, enum direct_stage stage);
 /** Runs the stages from `begin` to before `end`; a failure fails the case. Returns whether all succeeded. */
-bool direct_climb(struct direct *direct, uint32_t begin, uint32_t end);
+bool direct_do_stages(struct direct *direct, uint32_t begin, uint32_t end);
 /** Undoes the stages before `end` down to `begin`. */
-void direct_descend(struct direct *direct, uint32_t end, uint32_t begin);
+void direct_undo_stages(struct direct *direct, uint32_t end, uint32_t begin);
 /** Undoes a stage; does nothing if it did not run. Returns the code of detach and close, otherwise ACCEL_OK. */
 int32_t direct_undo(struct direct *direct, enum direct_stage stage);
 /** Returns a team of only the caller's thread, for steps and long calls. */

@@ -28,8 +28,8 @@ struct conform_list {
 void conform_add(struct conform_list *list, enum conform_needs needs, uint32_t parameter,
                  void (*run)(struct conform *conform), const char *name, ...) ACCEL_PRINTF(5, 6);
 
-/** Moves the tests from number `first` on behind those of the same case, mostly a type: matmul/q4_0, conv/q4_0. They
- * use the same compiled kernels, and the cache of a driver may keep those of the last tests only. */
+/** Moves the tests from number `first` on behind those of the same case, mostly a type: matmul/q4_0, conv/q4_0. Tests
+ * of a case use the same compiled kernels, and the cache of a driver may keep those of the last tests only. */
 void conform_order_by_case(struct conform_list *list, uint32_t first);
 
 struct reference_call;

@@ -169,7 +169,7 @@ struct queue {
 };
 
 /* Returns the place for the result of the next test, or NULL at the end. */
-static struct run_result *take(struct queue *queue, const struct conform_test **out_test)
+static struct run_result *dequeue_test(struct queue *queue, const struct conform_test **out_test)
 {
     struct run_result *result = NULL;
 
@@ -193,7 +193,7 @@ static void *run_tests(void *data)
     const struct conform_test *test;
     struct run_result *result;
 
-    while ((result = take(queue, &test)) != NULL) {
+    while ((result = dequeue_test(queue, &test)) != NULL) {
         struct accel_error error = {0};
         const bool is_run = run_test(options, test, NULL, result, &error);
 

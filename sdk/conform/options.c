@@ -172,6 +172,8 @@ int options_read(struct run_options *options, int count, char **arguments)
         if (status >= 0)
             return status;
     }
+    if (options->jobs == 0)
+        return options_complain("--jobs takes at least 1, and not ", "0");
     if (options->is_list)
         return -1;
     if (options->certificate != NULL && options_are_partial(options))

@@ -59,6 +59,8 @@ for jobs in 1 3; do
     sed '/"seconds": /d' "$work/out" >"$work/report$jobs"
 done
 cmp "$work/report1" "$work/report3" || fail "with --jobs 3 the report is another"
+try 2 "$kit" "$faulty" --jobs 0
+grep -qF "accel-conform: --jobs takes at least 1, and not 0" "$work/err" || fail "--jobs 0: $(cat "$work/err")"
 checks=$((checks + 1))
 # A crash has the name of its slot, also in JSON; what is no driver at all is another status.
 fault crash-enumerate 1 'life/*'

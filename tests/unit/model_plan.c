@@ -527,7 +527,7 @@ static json_t *make_other(const json_t *value)
     return json_string(text);
 }
 
-/* Changes every value in turn, the first two of each list, and takes every member of an object away. */
+/* Changes every value in turn; of each list the first two. */
 static void change_members(struct members *m, json_t *container, const char *path)
 {
     const bool is_list = json_is_array(container);

@@ -76,7 +76,7 @@ static void do_all(struct database *db, const char *text)
         db->failed = sqlite3_exec(db->handle, text, NULL, NULL, NULL);
 }
 
-/* Returns the number that a pragma answers, -1 on failure. */
+/* Returns the number that a statement answers, -1 on failure. */
 static int64_t ask(struct database *db, const char *text)
 {
     sqlite3_stmt *statement = NULL;
@@ -151,17 +151,22 @@ static void insert_run(struct database *db, const json_t *document)
     const int64_t result = ask(db, "SELECT coalesce(max(id), 0) + 1 FROM result");
     char *text = json_dumps(document, JSON_COMPACT);
 
-    if (text == NULL && db->failed == SQLITE_OK)
+    if (db->failed == SQLITE_OK && (run < 0 || result < 0))
+        db->failed = sqlite3_errcode(db->handle);
+    if (db->failed == SQLITE_OK && text == NULL)
         db->failed = SQLITE_NOMEM;
     for (size_t i = 0; db->failed == SQLITE_OK && i < sizeof(inserts) / sizeof(*inserts); i++) {
         sqlite3_stmt *statement = NULL;
 
-        db->failed = sqlite3_prepare_v2(db->handle, inserts[i], -1, &statement, NULL);
-        sqlite3_bind_text(statement, 1, text, -1, SQLITE_STATIC);
-        sqlite3_bind_int64(statement, 2, run);
-        sqlite3_bind_int64(statement, 3, result);
-        if (db->failed == SQLITE_OK && sqlite3_step(statement) != SQLITE_DONE)
+        if (sqlite3_prepare_v2(db->handle, inserts[i], -1, &statement, NULL) != SQLITE_OK ||
+            sqlite3_bind_text(statement, 1, text, -1, SQLITE_STATIC) != SQLITE_OK) {
             db->failed = sqlite3_errcode(db->handle);
+        } else {
+            sqlite3_bind_int64(statement, 2, run);
+            sqlite3_bind_int64(statement, 3, result); /* not in all of them */
+            if (sqlite3_step(statement) != SQLITE_DONE)
+                db->failed = sqlite3_errcode(db->handle);
+        }
         sqlite3_finalize(statement);
     }
     free(text);
