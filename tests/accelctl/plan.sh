@@ -813,6 +813,15 @@ for shown in "" --all; do
 done
 try 0 "$accelctl" plan gpt-oss-20b --platform cuda --device t4 --set weights.type=auto
 has "mxfp4 9.46 GiB (72)"
+# A mixture by formula: a run of its file leaves experts on the disk.
+try 5 "$accelctl" plan olmoe-1b-7b --set memory.budget=4GiB
+line "experts 12288.0 MiB of it are experts. A run of the model's file reads them from the disk as tokens are routed to them (cpu.expert_bytes), if"
+grep -q "then a budget of 15[0-9][0-9]\.[0-9] MiB fits, for all else and the experts of a token in one layer" "$work/line" ||
+    fail "no budget from which a run would fit"
+for given in weights.load=read cpu.expert_bytes=2GiB; do
+    "$accelctl" plan olmoe-1b-7b --set memory.budget=4GiB --set $given >"$work/out"
+    grep "^experts .* of it are experts" "$work/out" && fail "a limit of experts that no run has with $given"
+done
 # A search that is not needed, and one whose best value does not suffice.
 try 0 "$accelctl" plan "$f32" --set memory.budget=16MiB --advise oom
 has "Shorten the context to the longest that fits: the plan fits without it"
