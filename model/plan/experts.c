@@ -41,7 +41,8 @@ static bool is_possible(struct accel_model_plan *plan)
     struct session_experts experts;
 
     if (session == NULL || session->pipeline_count != 1 || model_plan_verdict(plan).fits ||
-        !is_load_open(plan->settings.weights_load) || !stage_expert_key(session->pipeline, plan->expert_key) ||
+        !is_load_open(plan->settings.weights_load) ||
+        !plan_expert_key(plan->context, session->plan, plan->expert_key) ||
         accel_plan_setting_find(session->plan, plan->expert_key) != NULL)
         return false;
     stage_measure_experts(session->pipeline, &experts);
@@ -140,6 +141,61 @@ static int32_t choose_limit(struct accel_model_plan *plan, struct accel_error *e
     return code == ACCEL_OK && plan->session != NULL ? note_limit(plan, &experts, reserve, error) : code;
 }
 
+/* Estimates the experts of a plan by formula: the weights of which a token reads some rows, in the types of their parts
+ * of the plan. */
+static void estimate_experts(const struct accel_model_plan *plan, struct session_experts *out_experts)
+{
+    const struct accel_sketch *shapes = accel_model_description_sketch(plan->subject->description);
+    double bytes = 0, token = 0;
+
+    *out_experts = (struct session_experts){0};
+    for (uint32_t i = 0; i < shapes->weight_count; i++) {
+        const struct accel_sketch_weight *weight = &shapes->weights[i];
+        const uint64_t rows = shapes->step_rows == NULL ? weight->rows : shapes->step_rows[i];
+        double elements = 0, sum = 0;
+
+        for (uint32_t p = 0; rows < weight->rows && p < accel_plan_part_count(plan->plan); p++) {
+            const struct accel_plan_part *part = accel_plan_part_get(plan->plan, p);
+
+            if (strcmp(part->role, weight->role) != 0 || strcmp(part->component, weight->component) != 0)
+                continue;
+            elements += (double)part->elements;
+            sum += (double)part->bytes;
+        }
+        if (elements == 0)
+            continue;
+        bytes += (double)weight->rows * (double)weight->columns * sum / elements;
+        token += (double)rows * (double)weight->columns * sum / elements;
+        out_experts->layers += strcmp(weight->role, "ffn.down") == 0;
+    }
+    out_experts->bytes = (uint64_t)bytes;
+    out_experts->least = out_experts->layers == 0 ? 0 : (uint64_t)(token / out_experts->layers);
+}
+
+/* Notes what a run of the model's file may do that a plan by formula does not: leave experts on the disk. */
+static int32_t note_file(struct accel_model_plan *plan, struct accel_error *error)
+{
+    const struct accel_plan_fit fit = model_plan_verdict(plan);
+    struct session_experts experts;
+    char text[500];
+    struct accel_plan_note note = {
+        .size = sizeof(note), .level = ACCEL_NOTE_INFO, .key = plan->expert_key, .text = text, .remedy = ""};
+
+    if (fit.fits || fit.budget == 0 || accel_model_description_is_file(plan->subject->description) ||
+        !is_load_open(plan->settings.weights_load) || !plan_expert_key(plan->context, plan->plan, plan->expert_key) ||
+        accel_plan_setting_find(plan->plan, plan->expert_key) != NULL)
+        return ACCEL_OK;
+    estimate_experts(plan, &experts);
+    if (experts.bytes == 0 || experts.bytes > fit.needed)
+        return ACCEL_OK;
+    snprintf(text, sizeof(text),
+             "%.1f MiB of it are experts. A run of the model's file reads them from the disk as tokens are routed to "
+             "them (%s), if the file stores each in one piece in these types: then a budget of %.1f MiB fits, for all "
+             "else and the experts of a token in one layer",
+             (double)experts.bytes / MIB, plan->expert_key, (double)(fit.needed - experts.bytes + experts.least) / MIB);
+    return accel_plan_note(plan->plan, &note, error);
+}
+
 /* States the speed that reading experts from the disk permits. */
 static int32_t state_speed(const struct accel_model_plan *plan, struct accel_error *error)
 {
@@ -164,7 +220,9 @@ static int32_t state_speed(const struct accel_model_plan *plan, struct accel_err
 
 int32_t model_plan_limit_experts(struct accel_model_plan *plan, struct accel_error *error)
 {
-    const int32_t code = choose_limit(plan, error);
+    int32_t code = choose_limit(plan, error);
 
+    if (code == ACCEL_OK && plan->session == NULL)
+        code = note_file(plan, error);
     return code == ACCEL_OK ? state_speed(plan, error) : code;
 }

@@ -14,10 +14,10 @@
 
 /* ---- the option ---- */
 
-static const struct accel_plugin_info *find_driver(const struct pipeline_stage *stage, const char *name)
+static const struct accel_plugin_info *find_driver(const struct accel_context *context, const char *name)
 {
-    for (uint32_t i = 0; i < accel_plugin_count(stage->session->context); i++) {
-        const struct accel_plugin_info *plugin = accel_plugin_get(stage->session->context, i);
+    for (uint32_t i = 0; i < accel_plugin_count(context); i++) {
+        const struct accel_plugin_info *plugin = accel_plugin_get(context, i);
 
         if (plugin->state == ACCEL_PLUGIN_LOADED && strcmp(plugin->name, name) == 0)
             return plugin;
@@ -25,10 +25,10 @@ static const struct accel_plugin_info *find_driver(const struct pipeline_stage *
     return NULL;
 }
 
-bool stage_expert_key(const struct pipeline_stage *stage, char key[EXPERTS_KEY])
+bool plan_expert_key(const struct accel_context *context, const struct accel_plan *plan, char key[EXPERTS_KEY])
 {
-    const struct accel_device_info *device = accel_plan_device(stage->plan);
-    const struct accel_plugin_info *driver = device == NULL ? NULL : find_driver(stage, device->driver);
+    const struct accel_device_info *device = accel_plan_device(plan);
+    const struct accel_plugin_info *driver = device == NULL ? NULL : find_driver(context, device->driver);
 
     for (uint32_t i = 0; driver != NULL && i < driver->option_count; i++)
         if (strcmp(driver->options[i]->name, OPTION) == 0)

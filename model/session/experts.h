@@ -21,8 +21,8 @@ struct session_experts {
 
 void stage_measure_experts(const struct pipeline_stage *stage, struct session_experts *out_experts);
 
-/* Writes the key of the option of the stage's driver: "cpu.expert_bytes". Returns false if the driver has none. */
-bool stage_expert_key(const struct pipeline_stage *stage, char key[EXPERTS_KEY]);
+/* Writes the key of the option of the plan's driver: "cpu.expert_bytes". Returns false if the driver has none. */
+bool plan_expert_key(const struct accel_context *context, const struct accel_plan *plan, char key[EXPERTS_KEY]);
 
 /* Returns the limit that is set, 0: none. */
 uint64_t plan_expert_limit(const struct accel_plan *plan);

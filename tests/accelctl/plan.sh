@@ -662,6 +662,12 @@ host="--host $src/tests/topologies/server-8-gpus.json"
 }
 try 0 "$accelctl" plan llama-2-70b --platform cuda --device 2xa100-80gb
 line "idle 1 more NVIDIA A100-SXM4-80GB: the model's own type fits on 2 with --set weights.type=auto context"
+for given in gpu.layers=20 offload.layers=3; do
+    try 0 "$accelctl" plan llama-2-7b --platform cuda --device 2xrtx3090 --set weights.type=Q4_K_M --set $given
+    line "idle 1 more NVIDIA GeForce RTX 3090 beside $given: without it, --set placement=balanced uses 2 context"
+done
+try 0 "$accelctl" plan llama-2-7b --platform cuda --device 2xrtx3090 --set gpu.layers=0
+grep "^idle" "$work/out" && fail "devices that the user takes no layers to are idle"
 try 0 "$accelctl" plan llama-2-70b --platform cuda --device 2xa100-80gb --set weights.type=auto
 grep "^idle" "$work/out" && fail "two used devices are idle"
 try 0 "$accelctl" plan llama-2-70b --platform cuda --device 2xa100
@@ -814,6 +820,15 @@ for shown in "" --all; do
 done
 try 0 "$accelctl" plan gpt-oss-20b --platform cuda --device t4 --set weights.type=auto
 has "mxfp4 9.46 GiB (72)"
+# A mixture by formula: a run of its file leaves experts on the disk.
+try 5 "$accelctl" plan olmoe-1b-7b --set memory.budget=4GiB
+line "experts 12288.0 MiB of it are experts. A run of the model's file reads them from the disk as tokens are routed to them (cpu.expert_bytes), if"
+grep -q "then a budget of 15[0-9][0-9]\.[0-9] MiB fits, for all else and the experts of a token in one layer" "$work/line" ||
+    fail "no budget from which a run would fit"
+for given in weights.load=read cpu.expert_bytes=2GiB; do
+    "$accelctl" plan olmoe-1b-7b --set memory.budget=4GiB --set $given >"$work/out"
+    grep "^experts .* of it are experts" "$work/out" && fail "a limit of experts that no run has with $given"
+done
 # A search that is not needed, and one whose best value does not suffice.
 try 0 "$accelctl" plan "$f32" --set memory.budget=16MiB --advise oom
 has "Shorten the context to the longest that fits: the plan fits without it"
@@ -961,6 +976,15 @@ has "    -ngl 33 \\"
 has "    -ot 'blk\\.(28|29|30|31)\\.=CPU'"
 has "#   not translated: the KV cache of these layers"
 sh -n "$work/out" || fail "-ot: the shell does not read it"
+# One GPU of several holds the layers, which llama-server divides otherwise.
+for given in "" "-ngl 20"; do
+    # shellcheck disable=SC2086 # words
+    try 0 "$accelctl" plan llama-2-7b --platform cuda --device 2xrtx3090 --set weights.type=Q4_K_M $given --emit llama-server
+    has "    --split-mode none"
+    sh -n "$work/out" || fail "--split-mode: the shell does not read it"
+done
+try 0 "$accelctl" plan llama-2-7b --platform cuda --device rtx3090 --set weights.type=Q4_K_M --emit llama-server
+grep -q -- "--split-mode" "$work/out" && fail "the only GPU is chosen"
 try 0 "$accelctl" plan llama-2-7b --platform cuda --device t4 --emit llama-server --set kv.type.v=q8 \
     --set attention.kernel=eager
 has "attention.kernel = eager (command line"
@@ -1125,6 +1149,17 @@ cmp "$work/out" "$work/text" || fail "variables changed the run of a plan"
 # So do variables that no plan could have.
 try 0 env ACCEL_KV_FULL=prune "$accelctl" run "$plan" -q --greedy -n 20
 cmp "$work/out" "$work/text" || fail "a variable that permits no plan changed the run of a plan"
+# Nor do options of a driver that the plan leaves to it, from a variable or a file, beside one that permits no plan either.
+mkdir "$work/site"
+printf 'accel-profile: 1\ndefaults:\n  cpu.isa: scalar\n' >"$work/site/accel.yaml"
+(cd "$work/site" && "$accelctl" run "$plan" -q --greedy -n 20 </dev/null >"$work/out")
+cmp "$work/out" "$work/text" || fail "an option of accel.yaml changed the run of a plan"
+for variable in ACCEL_BATCH=2tok ACCEL_KV_FULL=prune; do
+    try 0 env ACCEL_CPU_ISA=scalar "$variable" "$accelctl" run "$plan" -q --greedy -n 20
+    cmp "$work/out" "$work/text" || fail "a driver's variable changed the run of a plan"
+    grep -qF "warn: environment ACCEL_CPU_ISA=scalar has no effect: the plan $plan has no cpu.isa" "$work/err" ||
+        { cat "$work/err"; fail "a driver's variable is ignored silently"; }
+done
 (cd / && "$accelctl" run "$plan" -q --greedy -n 20 </dev/null >"$work/out")
 cmp "$work/out" "$work/text" || fail "the run of a plan from another folder"
 try 0 "$accelctl" run "$plan" --json -n 5
@@ -1185,6 +1220,16 @@ sed 's/"device": {/"before": {/' "$plan" >"$work/other.json"
 refused 3 "is no plan: its device is missing, or"
 sed 's/"device": {/"device": null, "before": {/' "$plan" >"$work/other.json"
 refused 4 ': device is null, and {"name":"cpu:cpu0",'
+sed 's/"exact": true,//' "$plan" >"$work/other.json"
+refused 3 "is no plan: verdict.exact is missing"
+# An edited setting is named beside what follows from it, and one that cannot be had has a remedy of a plan.
+sed '/"batch": {/,/}/s/"value": "256"/"value": "64"/' "$plan" >"$work/other.json"
+refused 4 "; line $(sed -n '/"batch": {/,/}/{/"value"/=}' "$plan" | head -n 1) has batch=64tok, 256tok without it"
+grep -q "^  remedy: .*make the plan anew: accelctl plan MODEL --out FILE, and --set batch=64tok to keep that value$" "$work/err" ||
+    { cat "$work/err"; fail "the remedy of an edited setting"; }
+sed '/"cpu.threads": {/,/}/s/"value": "[0-9]*"/"value": "4096"/' "$plan" >"$work/other.json"
+refused 4 "4096 threads requested, but only "
+grep -qx "  remedy: make the plan anew on this machine: accelctl plan MODEL --out FILE" "$work/err" || { cat "$work/err"; fail "its remedy"; }
 # A profile with other values changes no run either, not even the lengths of its texts.
 sed 's/256tok/128tok/' "$src/profiles/base.yaml" >"$work/base.yaml"
 cp -r "$src/profiles" "$work/elsewhere"

@@ -11,6 +11,8 @@
 #include <accel/model/describe.h>
 
 #include "tools/accelctl/print/emit.h"
+#include "tools/accelctl/print/idle.h"
+#include "tools/accelctl/print/where.h"
 
 enum { FLAG = 1200, GPUS_MOST = 16 };
 
@@ -37,14 +39,6 @@ void emit_flag(FILE *flags, const char *origin, const char *format, ...)
     va_end(values);
     print("#   %-24s %s\n", flag, origin);
     fprintf(flags, " \\\n    %s", flag);
-}
-
-static bool is_processor(const struct accel_context *context, const char *name)
-{
-    for (uint32_t i = 0; i < accel_device_count(context); i++)
-        if (strcmp(accel_device_get(context, i)->name, name) == 0)
-            return accel_device_get(context, i)->facts->kind == ACCEL_DEVICE_CPU;
-    return false;
 }
 
 static uint32_t find_gpu(struct places *places, const char *name)
@@ -102,8 +96,19 @@ static void read_places(const struct opened *opened, struct places *places)
     }
 }
 
+/* Writes that only the GPU of the plan holds layers, where there are others: llama-server divides layers among all. */
+static void emit_one_gpu(const struct opened *opened, FILE *flags)
+{
+    const uint32_t idle = count_idle_devices(opened);
+
+    if (idle == 0)
+        return;
+    emit_flag(flags, "the plan uses one GPU", "--split-mode none");
+    print("#   The GPU is the first of --list-devices; --main-gpu INDEX names another.\n");
+}
+
 /* Writes the flags of layers on several devices, and comments on what they do not carry over. */
-static void emit_places(const struct places *places, FILE *flags)
+static void emit_places(const struct opened *opened, const struct places *places, FILE *flags)
 {
     char parts[FLAG] = "";
 
@@ -115,6 +120,8 @@ static void emit_places(const struct places *places, FILE *flags)
     if (places->gpus > 1) {
         emit_flag(flags, "layers, not rows of matrices, are divided", "--split-mode layer");
         emit_flag(flags, "layers of each GPU, in the order of --list-devices", "-ts %s", parts);
+    } else {
+        emit_one_gpu(opened, flags);
     }
     if (places->others[0] != '\0') {
         emit_flag(flags, "layers on the processors", "-ot 'blk\\.(%s)\\.=CPU'", places->others);
@@ -158,7 +165,7 @@ void emit_llama_layers(const struct opened *opened, FILE *flags)
 
     read_places(opened, &places);
     if (places.gpus > 1 || (places.gpus == 1 && places.first != 0) || places.others[0] != '\0') {
-        emit_places(&places, flags);
+        emit_places(opened, &places, flags);
         return;
     }
     if (!on_processors && layers == 0)
@@ -169,6 +176,8 @@ void emit_llama_layers(const struct opened *opened, FILE *flags)
     else
         snprintf(origin, sizeof(origin), "device %.150s", device == NULL ? accel_plan_platform(plan) : device->name);
     emit_flag(flags, origin, "-ngl %" PRIu64, on_processors && !lacks_gpu ? 0 : gpu_layers(plan, layers));
+    if (!on_processors && gpu_layers(plan, layers) != 0)
+        emit_one_gpu(opened, flags);
 }
 
 void emit_vllm_stages(const struct opened *opened, FILE *flags)

@@ -64,7 +64,7 @@ static struct usable find_usable(const struct opened *opened)
     const struct accel_device_info *own = accel_plan_device(plan);
     const char *count = plan_fact(plan, "device.count"), *name = plan_fact(plan, "device.name");
     struct usable usable = {.name = own == NULL ? name : own->facts->name};
-    const uint32_t used = count_devices(plan);
+    const uint32_t used = count_devices(plan) - count_processors(opened->context, plan);
 
     if (own == NULL) {
         usable.count = count == NULL ? 1 : (uint32_t)strtoul(count, NULL, 10);
@@ -85,9 +85,16 @@ static struct usable find_usable(const struct opened *opened)
     return usable;
 }
 
+uint32_t count_idle_devices(const struct opened *opened)
+{
+    return find_usable(opened).idle;
+}
+
 /* Settings that spread a model; a trial uses some of them. */
 static const struct accel_named_value spreading[] = {{"weights.type", "auto", "idle devices"},
                                                      {"placement", "balanced", "idle devices"},
+                                                     {"gpu.layers", "auto", "idle devices"},
+                                                     {"offload.layers", "0", "idle devices"},
                                                      {"placement", "auto", "idle devices"}};
 
 /* A plan with `count` of the settings. */
@@ -141,7 +148,7 @@ static void print_idle(const struct opened *opened, const struct usable *usable,
     const size_t size = sizeof(line) - (size_t)length;
 
     if (!own_type && !fits) {
-        trial = (struct trial){spreading + 2, 1, 0, 0, {0}};
+        trial = (struct trial){spreading + 4, 1, 0, 0, {0}};
         plan_trial(opened, &trial);
     }
     /* With placement=auto the fewest devices hold the model, and processors what those have no memory for. */
@@ -166,6 +173,24 @@ static void print_idle(const struct opened *opened, const struct usable *usable,
     print_wrapped((uint32_t)print("%-*s", HEAD, "idle"), HEAD, line);
 }
 
+/* Prints the devices that are idle as gpu.layers or offload.layers puts layers on the processors. */
+static void print_left_out(const struct opened *opened, const struct usable *usable, const char *key)
+{
+    const struct accel_plan_setting *setting = accel_plan_setting_find(accel_model_plan_plan(opened->made), key);
+    struct trial trial = {spreading + 1, 3, 0, 0, {0}};
+    char line[400], more[120] = "";
+
+    plan_trial(opened, &trial);
+    if (trial.fit.fits)
+        snprintf(more, sizeof(more), ": without it, --set placement=balanced uses %" PRIu32, trial.devices);
+    snprintf(line, sizeof(line), "%" PRIu32 " more %.120s beside %s=%.20s%s", usable->idle,
+             usable->name[0] != '\0' ? usable->name
+             : usable->idle == 1     ? "device"
+                                     : "devices",
+             key, setting->value, more);
+    print_wrapped((uint32_t)print("%-*s", HEAD, "idle"), HEAD, line);
+}
+
 /* Prints that alike devices, which the plan fills one after the other, can hold equal parts. */
 static void print_balance(const struct opened *opened, bool fits)
 {
@@ -186,15 +211,21 @@ void print_idle_devices(const struct opened *opened)
     const struct accel_plan *plan = accel_model_plan_plan(opened->made);
     const struct accel_plan_setting *placement = accel_plan_setting_find(plan, "placement");
     struct accel_plan_fit fit = {.size = sizeof(fit)};
+    const struct accel_plan_setting *gpu = accel_plan_setting_find(plan, "gpu.layers");
+    const bool is_cut = gpu->word != ACCEL_WORD_AUTO;
+    const bool is_offloaded = accel_plan_setting_find(plan, "offload.layers")->number > 0;
     struct usable usable;
 
     if (placement->origin == ACCEL_ORIGIN_GIVEN || accel_plan_layer_count(plan) == 0 || does_not_run(opened, NULL) ||
-        accel_plan_setting_find(plan, "gpu.layers")->word != ACCEL_WORD_AUTO ||
-        accel_plan_setting_find(plan, "offload.layers")->number > 0 || accel_plan_fit(plan, &fit, NULL) != ACCEL_OK)
+        accel_plan_fit(plan, &fit, NULL) != ACCEL_OK)
         return;
     usable = find_usable(opened);
-    if (usable.idle != 0)
+    if (is_cut || is_offloaded) {
+        if (usable.idle != 0 && strcmp(gpu->value, "0") != 0)
+            print_left_out(opened, &usable, is_cut ? "gpu.layers" : "offload.layers");
+    } else if (usable.idle != 0) {
         print_idle(opened, &usable, fit.fits);
-    else if (usable.count > 1 && usable.name[0] != '\0')
+    } else if (usable.count > 1 && usable.name[0] != '\0') {
         print_balance(opened, fit.fits);
+    }
 }

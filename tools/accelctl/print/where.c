@@ -38,6 +38,23 @@ uint32_t count_devices(const struct accel_plan *plan)
     return count;
 }
 
+bool is_processor(const struct accel_context *context, const char *name)
+{
+    for (uint32_t i = 0; i < accel_device_count(context); i++)
+        if (strcmp(accel_device_get(context, i)->name, name) == 0)
+            return accel_device_get(context, i)->facts->kind == ACCEL_DEVICE_CPU;
+    return false;
+}
+
+uint32_t count_processors(const struct accel_context *context, const struct accel_plan *plan)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < accel_plan_layer_count(plan); i++)
+        count += !is_named_before(plan, i) && is_processor(context, accel_plan_layer_get(plan, i)->device);
+    return count;
+}
+
 const char *devices_text(const struct accel_plan *plan, char *text, size_t bytes)
 {
     const struct accel_device_info *device = accel_plan_device(plan);

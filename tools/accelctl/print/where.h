@@ -13,6 +13,12 @@ const char *plan_fact(const struct accel_plan *plan, const char *key);
 /* Counts the devices that hold layers; 0 if no layers are known. */
 uint32_t count_devices(const struct accel_plan *plan);
 
+/* Returns whether the context has a device of that name which is a CPU. */
+bool is_processor(const struct accel_context *context, const char *name);
+
+/* Counts the devices with layers that are CPUs of this machine. */
+uint32_t count_processors(const struct accel_context *context, const struct accel_plan *plan);
+
 /* Lists the devices that hold layers, or the one, or the platform: "cpu:cpu0, vulkan:llvmpipe0". Returns `text`. */
 const char *devices_text(const struct accel_plan *plan, char *text, size_t bytes);
 
