@@ -237,7 +237,7 @@ int32_t stage_check_expert_limit(const struct pipeline_stage *stage, struct acce
 
     if (setting != NULL)
         stage_measure_experts(stage, &experts);
-    if (plan_expert_limit(stage->plan) >= experts.least)
+    if (plan_expert_limit(stage->plan) == 0 || plan_expert_limit(stage->plan) >= experts.least)
         return ACCEL_OK;
     snprintf(why, sizeof(why), "the experts of one token in one layer take %" PRIu64 " bytes", experts.least);
     snprintf(remedy, sizeof(remedy), "set %s=%" PRIu64 " or more", setting->key, experts.least);

@@ -270,6 +270,8 @@ int32_t session_check_feed(struct accel_session *session, const int32_t *ids, ui
 {
     int32_t code = ACCEL_OK;
 
+    if (session->is_loaded && !session->kv.sequences[0].is_open)
+        return accel_error_set(error, ACCEL_E_INVALID, "sequence 0 is not open");
     /* A count that the context cannot hold is no length of `ids`. */
     if (session->is_loaded)
         code = session_check_length(session, session_length(session, &session->kv.sequences[0]), count, error);
@@ -391,7 +393,7 @@ uint32_t accel_session_stage_count(const struct accel_session *session)
 int32_t accel_session_stage(const struct accel_session *session, uint32_t index, struct accel_stage *out_stage,
                             struct accel_error *error)
 {
-    const struct pipeline_stage *stage = session->pipeline;
+    const struct pipeline_stage *stage;
     const struct accel_value *value;
     const struct io_buffer *io;
     int32_t code;
@@ -402,7 +404,7 @@ int32_t accel_session_stage(const struct accel_session *session, uint32_t index,
         return accel_error_set(error, ACCEL_E_INVALID, "struct accel_stage cannot have %u bytes", out_stage->size);
     if (index >= accel_session_stage_count(session) || session->last[SYMBOL_TOKENS] == 0)
         return accel_error_set(error, ACCEL_E_INVALID, "no stage %u of a step that has run", index);
-    for (; index >= stage->io_count - IO_INPUTS; stage++)
+    for (stage = session->pipeline; index >= stage->io_count - IO_INPUTS; stage++)
         index -= stage->io_count - IO_INPUTS;
     io = &stage->io[IO_INPUTS + index];
     value = stage->step.graph->values[io->value];

@@ -74,7 +74,7 @@ static void info(struct conform *conform)
     try_slots(conform);
     conform_stage(conform, "attach or enumerate");
     code = conform_attach(conform, &plugin);
-    conform_case(conform, "attach and enumerate");
+    conform_case(conform, "the driver");
     if (plugin != NULL) {
         conform_fact(conform, "driver", plugin->name);
         conform_fact(conform, "driver.version", plugin->version);

@@ -283,6 +283,8 @@ int main(int count, char **arguments)
         tune_children();
         status = options.is_list ? print_list(&options, list) : run_all(&options, list, results);
     }
+    if (fflush(stdout) != 0 || ferror(stdout))
+        status = options_complain("cannot write to the standard output", "");
     free(list);
     free(results);
     return status;

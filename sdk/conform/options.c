@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #define ROUNDS 3u
@@ -63,7 +64,7 @@ static void print_help(FILE *file)
             fprintf(file, "  --%s %-*s %s\n", rows[i].name, width, rows[i].value, rows[i].help);
     }
     fputs("  --help, --version\n"
-          "exit status: 0 no failure, 1 failures, 2 it could not be run\n",
+          "exit status: 0 no failure, 1 failures, 2 it could not be run, or not print\n",
           file);
 }
 
@@ -101,7 +102,8 @@ static int read_row(struct run_options *options, const struct row *row, const ch
         return read_pair(options, value);
     if ((row->kind == SEED || row->kind == NUMBER) &&
         !read_number(value, row->kind == SEED ? INT64_MAX : MOST_NUMBER, &number))
-        return options_complain("no number: ", value);
+        return options_complain(
+            row->kind == SEED ? "no number up to 9223372036854775807: " : "no number up to 1000000: ", value);
     if (row->kind == FLAG)
         *(bool *)member = true;
     else if (row->kind == SEED)
@@ -124,9 +126,16 @@ static int read_option(struct run_options *options, int letter, const char *valu
     return letter == SHOW_VERSION || letter == SHOW_HELP ? 0 : RUN_EXIT_USAGE;
 }
 
+bool options_is_file(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) != 0 || S_ISREG(status.st_mode);
+}
+
 static bool is_elf(const char *path)
 {
-    FILE *file = fopen(path, "re");
+    FILE *file = options_is_file(path) ? fopen(path, "re") : NULL;
     char begin[4] = "";
     size_t length = file == NULL ? 0 : fread(begin, 1, sizeof(begin), file);
 

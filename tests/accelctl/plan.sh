@@ -954,6 +954,23 @@ for program in llama-server vllm; do
     has "# Settings that $program has no option for:"
 done
 has "--max-model-len 100"
+# Names of files cannot end a comment, and are no options.
+broken=$(printf '%s/broken\nexit 9\n#.gguf' "$work")
+cp "$model" "$broken"
+cp "$model" "$work/-dash.gguf"
+mkdir -p "$work/folder
+exit 9"
+cp "$models/hf/config.json" "$work/folder
+exit 9"
+for program in llama-server vllm; do
+    try 0 "$accelctl" plan "$broken" --emit $program
+    grep -v "^ " "$work/out" | sed "/^exec/,\$d" | grep "^[^#]" && fail "--emit $program: the name of a file is a command"
+    try 0 sh -c 'cd "$1" && exec "$2" plan --emit "$3" -- -dash.gguf' sh "$work" "$accelctl" $program
+    has "'./-dash.gguf'"
+done
+try 0 "$accelctl" plan "$work/folder
+exit 9" --emit vllm
+sed "/^exec/,\$d" "$work/out" | grep "^[^#]" && fail "--emit vllm: the name of a folder is a command"
 try 0 "$accelctl" plan "$model" --emit llama-server --set weights.load=read --set attention.page=32
 has "--no-mmap"
 has "-ctk f16"

@@ -42,6 +42,19 @@ if command -v python3 >/dev/null; then
     has '^| add | [0-9]* | all |$'
 fi
 try 2 "$kit" "$cpu" --seed x
+try 2 "$kit" "$cpu" --rounds 1000001
+has "no number up to 1000000: 1000001"
+mkfifo "$work/pipe"
+try 2 timeout 20 "$kit" "$work/pipe"
+try 2 timeout 20 "$kit" "$cpu" --known "$work/pipe"
+has "pipe is no file"
+# A report that could not be written is no success.
+if [ -e /dev/full ]; then
+    for option in --list "--filter add/* --cases 1" "--filter add/* --cases 1 --json" --help; do
+        # shellcheck disable=SC2086 # several words
+        try 2 sh -fc "exec \"\$0\" $option >/dev/full" "$kit" "$cpu"
+    done
+fi
 # Each option reaches the driver, the first as well as the last, and there is an end to them.
 try 1 "$kit" "$cpu" --filter 'add/*' --seed 1 --set none=1 --set isa=scalar
 has "cpu.none"

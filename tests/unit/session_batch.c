@@ -33,6 +33,12 @@ static struct accel_session *open_session(struct subject *s, const char *sequenc
     return session;
 }
 
+static int32_t ACCEL_CALL ignore_logits(void *data, uint64_t index, const float *logits)
+{
+    (void)data, (void)index, (void)logits;
+    return ACCEL_OK;
+}
+
 static void begin(struct subject *s, const char *page)
 {
     struct accel_error error = {0};
@@ -184,6 +190,10 @@ static void test_fork(void **state)
     assert_near(logits, alone, s.vocabulary);
     OK(accel_session_sequence_truncate(s.many, fork, 3, &error));
     OK(accel_session_close(s.many, fork, &error));
+    /* The calls without a sequence refuse the first one, too, until it is open again. */
+    assert_int_equal(accel_session_feed(s.many, ids, count, &logits, &error), ACCEL_E_INVALID);
+    assert_non_null(strstr(error.text, "sequence 0 is not open"));
+    assert_int_equal(accel_session_score(s.many, ids, count, ignore_logits, NULL, NULL), ACCEL_E_INVALID);
     assert_int_equal(s.many->kv.free_count, s.many->kv.pages);
     end(&s);
 }

@@ -476,8 +476,9 @@ static void limits_that_are_refused(void **state)
     static const struct accel_named_value copied[] = {{"cpu.expert_bytes", "20000000", "test"},
                                                       {"weights.load", "read", "test"}};
     static const struct accel_named_value small[] = {{"cpu.expert_bytes", "100KiB", "test"}};
+    static const struct accel_named_value none[] = {{"cpu.expert_bytes", "0", "test"}};
     static const struct accel_named_value large[] = {{"cpu.expert_bytes", "1TiB", "test"}};
-    const struct accel_session_options options = {
+    struct accel_session_options options = {
         .size = sizeof(options), .device = "cpu", .overrides = large, .override_count = 1};
     struct accel_context *context = make_context();
     const struct accel_plan_setting *limit;
@@ -498,6 +499,12 @@ static void limits_that_are_refused(void **state)
     limit = accel_plan_setting_find(accel_session_plan(session), "cpu.expert_bytes");
     assert_string_equal(limit->value, "1099511627776");
     assert_string_equal(limit->unit, "bytes");
+    accel_session_free(session);
+    /* 0 is no limit, and refuses none. */
+    options.overrides = none;
+    OK(accel_session_create(context, model, &options, &session, &error));
+    assert_int_equal(accel_plan_setting_find(accel_session_plan(session), "cpu.expert_bytes")->number, 0);
+    OK(accel_session_load(session, &error));
     close_all(session, model, context);
     unlink(path);
 }

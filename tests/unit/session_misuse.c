@@ -183,6 +183,7 @@ static void test_null_arguments(void **state)
     struct accel_generate_options options = {.size = sizeof(options), .tokens = 3};
     struct accel_generate_result result = {.size = sizeof(result)}, *results[] = {NULL};
     const struct accel_generate_text text = {ids, 1, NULL};
+    struct accel_stage stage = {.size = sizeof(stage)};
     const float *logits = NULL;
     struct accel_model *model;
     uint32_t sequence;
@@ -205,6 +206,7 @@ static void test_null_arguments(void **state)
     REFUSED(accel_session_truncate(NULL, 0, &error));
     REFUSED(accel_session_fork(NULL, 0, 0, &sequence, &error));
     REFUSED(accel_session_stage(s, 0, NULL, &error));
+    REFUSED(accel_session_stage(NULL, 0, &stage, &error));
     REFUSED(accel_session_input(s, 0, NULL, &error));
     REFUSED(accel_session_report_nonfinite(s, NULL, &error));
     REFUSED(accel_generate(s, used->tokenizer, ids, 1, &options, NULL, &error));

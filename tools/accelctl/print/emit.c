@@ -6,6 +6,7 @@
 #include "tools/accelctl/print/emit.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -159,14 +160,25 @@ static uint32_t make_flag(const struct accel_plan *plan, const struct flag_row *
     return 1;
 }
 
+void emit_text(const char *format, ...)
+{
+    char text[1200], clean[sizeof(text)];
+    va_list values;
+
+    va_start(values, format);
+    vsnprintf(text, sizeof(text), format, values);
+    va_end(values);
+    print("%s", clean_text(text, clean, sizeof(clean)));
+}
+
 /* Prints a setting: "context = 512 tok (base.yaml:8)". */
 static void print_setting(const struct accel_plan_setting *setting)
 {
     char copy[400], value[64];
 
     end_cut_list(value, sizeof(value), snprintf(value, sizeof(value), "%s", setting->value));
-    print("%s = %s%s%s (%s)", setting->key, value, setting->unit[0] == '\0' ? "" : " ", setting->unit,
-          short_places(setting->place, copy, sizeof(copy)));
+    emit_text("%s = %s%s%s (%s)", setting->key, value, setting->unit[0] == '\0' ? "" : " ", setting->unit,
+              short_places(setting->place, copy, sizeof(copy)));
 }
 
 static void print_flag(const struct accel_plan *plan, const struct accel_plan_setting *setting, const char *flag,
@@ -190,7 +202,8 @@ static void print_unsaid(const struct accel_plan *plan, const struct accel_plan_
             reason = accel_plan_unhonored_get(plan, i)->reason;
     print("#   ");
     print_setting(setting);
-    print(": %s\n", reason);
+    emit_text(": %s", reason);
+    print("\n");
 }
 
 /* Writes the flags of one setting, with a comment; if `flags` is NULL, only a comment that the program has no flag
@@ -238,10 +251,10 @@ static void emit_processors(const struct accel_plan *plan, FILE *flags)
     fprintf(flags, " \\\n    -C 0x%" PRIx64 " --cpu-strict 1", mask);
 }
 
-/* Prints a path, quoted for the shell. */
+/* Prints a path, quoted for the shell; one that begins with a dash would be an option. */
 static void print_quoted(const char *text)
 {
-    print_char('\'');
+    print(text[0] == '-' ? "'./" : "'");
     for (; *text != '\0'; text++)
         if (*text == '\'')
             fputs("'\\''", output());
@@ -254,17 +267,18 @@ static void print_quoted(const char *text)
 static void emit_warning(const struct opened *opened, const struct accel_plan *plan, const struct program *program)
 {
     struct accel_plan_fit fit = {.size = sizeof(fit)};
-    char text[32], command[1200] = "accelctl plan";
+    char text[32];
 
-    if (program->platforms != NULL && !is_one_of(program->platforms, accel_plan_platform(plan)))
-        print("# THE PLAN IS FOR %s: %s has kernels for %s, and may run on the processors instead.\n",
-              accel_plan_platform(plan), program->name, program->platforms);
+    if (program->platforms != NULL && !is_one_of(program->platforms, accel_plan_platform(plan))) {
+        emit_text("# THE PLAN IS FOR %s: %s has kernels for %s, and may run on the processors instead.",
+                  accel_plan_platform(plan), program->name, program->platforms);
+        print("\n");
+    }
     if (accel_plan_fit(plan, &fit, NULL) != ACCEL_OK || fit.fits)
         return;
-    if (opened->command != NULL)
-        clean_text(opened->command, command, sizeof(command));
-    print("# IT DOES NOT FIT as planned: short by %s. Possible changes:\n#   %s --fit\n",
-          bytes_text(fit.short_by, text), command);
+    print("# IT DOES NOT FIT as planned: short by %s. Possible changes:\n#   ", bytes_text(fit.short_by, text));
+    emit_text("%s --fit", opened->command == NULL ? "accelctl plan" : opened->command);
+    print("\n");
 }
 
 /* ---- what the program reads ---- */
@@ -326,8 +340,10 @@ int emit_call(const struct opened *opened, const char *name)
     } else {
         emit_vllm_stages(opened, flags);
     }
-    if (!accel_model_description_is_file(model))
-        print("# The model is not here: put the path of its file in the place of %s.\n", path);
+    if (!accel_model_description_is_file(model)) {
+        emit_text("# The model is not here: put the path of its file in the place of %s.", path);
+        print("\n");
+    }
     print("# Settings that %s has no option for:\n", program->name);
     for (uint32_t i = 0; i < accel_plan_setting_count(plan); i++)
         emit_setting(plan, program, accel_plan_setting_get(plan, i), NULL);

@@ -14,6 +14,9 @@ bool emit_knows(const char *program);
 /* Prints the call; refuses a model in a format that the program does not read. Answers an exit code. */
 int emit_call(const struct opened *opened, const char *program);
 
+/* Prints text of a comment. Characters that could end its line, as of names of files, are printed as question marks. */
+void emit_text(const char *format, ...) ACCEL_PRINTF(1, 2);
+
 /* Writes a flag to the call, and a comment with its origin. */
 void emit_flag(FILE *flags, const char *origin, const char *format, ...) ACCEL_PRINTF(3, 4);
 

@@ -37,7 +37,8 @@ void emit_flag(FILE *flags, const char *origin, const char *format, ...)
     va_start(values, format);
     vsnprintf(flag, sizeof(flag), format, values);
     va_end(values);
-    print("#   %-24s %s\n", flag, origin);
+    emit_text("#   %-24s %s", flag, origin);
+    print("\n");
     fprintf(flags, " \\\n    %s", flag);
 }
 
