@@ -381,7 +381,8 @@ static void test_record(void **state)
         assert_null(again);
         assert_non_null(strstr(error.text, edits[i][2]));
     }
-    /* A recorded setting that no request states is planned as recorded. */
+    /* A request with another value than the recorded setting is refused; context, which it does not state, is planned
+     * as recorded. */
     edit("model_plan.json", "model_plan-2.json", "\"key\": \"context\"", "\"key\": \"batch\"");
     accel_error_clear(&error);
     assert_int_equal(accel_model_plan_repeat(context, "model_plan-2.json", NULL, &again, &error), ACCEL_E_REFUSED);
