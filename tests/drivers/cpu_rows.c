@@ -464,6 +464,75 @@ static void attention_is_right(void **state)
     for_each_isa(attention);
 }
 
+/* Attention over tensors: `tokens` queries and `keys` keys of one sequence. */
+static void dense_net(struct net *net, uint32_t tokens, uint32_t keys, uint32_t before)
+{
+    const struct accel_dense_attention how = {
+        .size = sizeof(how), .scale = 0.3f, .before = before, .after = before == 0 ? 0 : 9};
+    struct accel_dim dims[3] = {rig_dim(tokens), rig_dim(4), rig_dim(16)};
+    uint32_t inputs[5];
+
+    net_begin(net, "dense");
+    inputs[0] = net_value(net, ACCEL_ROLE_INPUT, "q", ACCEL_F32, 3, dims);
+    dims[0] = rig_dim(keys), dims[1] = rig_dim(2);
+    inputs[1] = net_value(net, ACCEL_ROLE_INPUT, "k", ACCEL_F32, 3, dims);
+    inputs[2] = net_value(net, ACCEL_ROLE_INPUT, "v", ACCEL_F32, 3, dims);
+    dims[0] = rig_dim(2);
+    inputs[3] = net_value(net, ACCEL_ROLE_INPUT, "first", ACCEL_I32, 1, dims);
+    inputs[4] = net_value(net, ACCEL_ROLE_INPUT, "first key", ACCEL_I32, 1, dims);
+    net_output(net, net_node(net, ACCEL_OP_DENSE_ATTENTION, "dense", inputs, 5, &how), "y");
+    net_end(net);
+}
+
+/* Few tokens with keys in parts, and many whose windows begin within tiles of keys: every number of threads has the
+ * same bits. */
+static void bits_of_threads(struct rig *rig)
+{
+    static const uint32_t rows[][3] = {{1, 700, 0}, {3, 300, 0}, {4, 900, 0}, {90, 120, 41}};
+    const uint64_t none = 0;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        const uint32_t tokens = rows[i][0], keys = rows[i][1];
+        const uint64_t bytes = (uint64_t)tokens * 64 * sizeof(float);
+        int32_t first[] = {0, (int32_t)tokens}, first_key[] = {0, (int32_t)keys};
+        float *q = cpu_floats((uint64_t)tokens * 64), *k = cpu_floats((uint64_t)keys * 32);
+        float *v = cpu_floats((uint64_t)keys * 32), *alone = malloc(bytes);
+        const struct rig_data data[] = {{"q", {q}, {bytes}},
+                                        {"k", {k}, {(uint64_t)keys * 32 * sizeof(float)}},
+                                        {"v", {v}, {(uint64_t)keys * 32 * sizeof(float)}},
+                                        {"first", {first}, {sizeof(first)}},
+                                        {"first key", {first_key}, {sizeof(first_key)}}};
+        struct rig_step step;
+        struct net net;
+
+        dense_net(&net, tokens, keys, rows[i][2]);
+        for (uint32_t t = 1; t <= 3; t++) {
+            rig_step_make(rig, &step, net.graph, data, 5, &none, t, 0);
+            rig_step_run(&step, &none);
+            if (t == 1)
+                memcpy(alone, rig_step_value(&step, "y"), bytes);
+            else if (memcmp(alone, rig_step_value(&step, "y"), bytes) != 0)
+                fail_msg("%u tokens, %u keys: %u threads have other bits than one", tokens, keys, t);
+            rig_step_free(&step);
+        }
+        net_free(&net);
+        free(q), free(k), free(v), free(alone);
+    }
+}
+
+static void threads_change_no_bit(void **state)
+{
+    (void)state;
+    for (uint32_t isa = 0; isa < CPU_TEST_ISAS; isa++) {
+        struct rig rig;
+
+        if (!cpu_open(&rig, isa))
+            continue;
+        bits_of_threads(&rig);
+        rig_close(&rig);
+    }
+}
+
 /* ---- settings ---- */
 
 static void settings_are_checked(void **state)
@@ -499,6 +568,7 @@ int main(void)
         cmocka_unit_test(places_are_right),
         cmocka_unit_test(rotary_is_right),
         cmocka_unit_test(attention_is_right),
+        cmocka_unit_test(threads_change_no_bit),
         cmocka_unit_test(settings_are_checked),
     };
     return cmocka_run_group_tests(tests, seed, NULL);

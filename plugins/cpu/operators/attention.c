@@ -8,8 +8,11 @@
 /* Tokens per thread from which on whole tokens are distributed, so that kernels can fill tiles of rows. */
 #define TOKENS_FOR_TILES 8u
 
-/* Keys from which on splitting them over threads is worth a barrier. */
-#define SPLIT_KEYS_FROM 256u
+/* Tokens of a step up to which the keys of each are divided into parts: of this many keys, of a sequence from two parts
+ * on. The number of threads has no say in it, so that results do not depend on it. */
+#define TOKENS_IN_PARTS 4u
+#define KEYS_OF_PART 256u
+#define PARTS_MOST 32u
 
 /* Returns the bits of a planar type, 0 for other types. */
 static uint32_t bits_of(uint32_t type)
@@ -44,32 +47,74 @@ static struct cpu_cache cache_of(const struct sdk_tensor *state)
                               .stride = cpu_cache_stride(state->type, state->width)};
 }
 
-/* Returns the number of keys of the longest sequence. */
-static uint64_t keys_of(const struct cpu_attention *attention)
+/* Returns the parts that visible keys are divided into. */
+static uint64_t parts_of(const struct cpu_attention *attention, uint64_t keys)
 {
-    uint64_t most = 0;
+    uint64_t parts;
 
-    for (size_t s = 0; s < attention->sequences; s++)
-        most = cpu_keys_of(attention, s) > most ? cpu_keys_of(attention, s) : most;
+    if (attention->window != 0 && keys > attention->window + attention->sinks)
+        keys = attention->window + attention->sinks;
+    parts = keys / KEYS_OF_PART;
+    return parts < 2 ? 1 : parts > PARTS_MOST ? PARTS_MOST : parts;
+}
+
+/* Returns the most parts of a sequence; 1: whole tokens or KV heads are distributed. */
+static uint64_t most_parts(const struct cpu_attention *attention)
+{
+    uint64_t most = 1;
+
+    for (size_t s = 0; s < attention->sequences && attention->tokens <= TOKENS_IN_PARTS; s++)
+        if (attention->first[s] < attention->first[s + 1] && parts_of(attention, cpu_keys_of(attention, s)) > most)
+            most = parts_of(attention, cpu_keys_of(attention, s));
     return most;
 }
 
-/* Splits the keys of all heads over the threads, for few tokens with many keys: the load is balanced whatever the
- * number of heads. After a barrier each thread merges the partial results of its share of the items. */
-static void split_keys(const struct sdk_call *call, struct cpu_attention *attention, uint32_t thread, uint32_t threads)
+/* Computes KV heads begin .. end of a part of a token. */
+static void run_part(const struct sdk_call *call, struct cpu_attention *attention, uint64_t token, uint64_t begin,
+                     uint64_t end)
 {
     const struct cpu_device *device = call->device;
-    const uint64_t items = attention->tokens * attention->heads, width = attention->value_size + 2;
-    float *y = attention->y;
-    uint64_t begin, end;
+    const uint64_t items = attention->tokens * attention->heads, group = attention->heads / attention->kv_heads;
 
-    attention->part = thread;
-    attention->parts = threads;
-    attention->partial = (float *)call->scratch + thread * items * width;
-    device->kernels.attention(attention, 0, items);
+    attention->partial =
+        attention->parts == 1 ? NULL : (float *)call->scratch + attention->part * items * (attention->value_size + 2);
+    device->kernels.attention(attention, token * attention->heads + begin * group,
+                              token * attention->heads + end * group);
+}
+
+/* Distributes the parts of the keys of all tokens and KV heads over the threads, for few tokens with many keys: the
+ * load is balanced whatever the number of heads. After a barrier each thread merges the parts of its items. */
+static void split_keys(const struct sdk_call *call, struct cpu_attention *attention, uint32_t thread, uint32_t threads)
+{
+    const uint64_t heads = attention->kv_heads, items = attention->tokens * attention->heads;
+    uint64_t units = 0, unit = 0, begin, end;
+
+    for (size_t s = 0; s < attention->sequences; s++)
+        units += (uint64_t)(attention->first[s + 1] - attention->first[s]) *
+                 parts_of(attention, cpu_keys_of(attention, s)) * heads;
+    sdk_split(units, 1, thread, threads, &begin, &end);
+    for (size_t s = 0; s < attention->sequences; s++) {
+        attention->parts = parts_of(attention, cpu_keys_of(attention, s));
+        for (int64_t t = attention->first[s]; t < attention->first[s + 1]; t++)
+            for (attention->part = 0; attention->part < attention->parts; attention->part++, unit += heads)
+                if (unit < end && unit + heads > begin)
+                    run_part(call, attention, (uint64_t)t, begin > unit ? begin - unit : 0,
+                             end - unit < heads ? end - unit : heads);
+    }
     sdk_barrier_wait(call->barrier);
     sdk_split(items, 1, thread, threads, &begin, &end);
-    cpu_attention_merge(call->scratch, threads, items, attention->value_size, begin, end, y, attention->stats);
+    for (size_t s = 0; s < attention->sequences; s++) {
+        const uint64_t first = (uint64_t)attention->first[s] * attention->heads;
+        const uint64_t last = (uint64_t)attention->first[s + 1] * attention->heads;
+        const uint64_t parts = parts_of(attention, cpu_keys_of(attention, s));
+
+        if (parts > 1 && begin < last && first < end)
+            cpu_attention_merge(call->scratch, parts, items, attention->value_size, begin > first ? begin : first,
+                                end < last ? end : last, attention->y, attention->stats);
+    }
+    /* Score sums are of other parts: a thread has its own keys of all items. */
+    attention->part = thread;
+    attention->parts = threads;
 }
 
 /* Estimates the cost of an item: the number of keys that a token of sequence `s` sees. */
@@ -108,13 +153,22 @@ static uint64_t part_begin(const struct cpu_attention *attention, uint32_t threa
     return attention->tokens * attention->heads;
 }
 
-/* Returns the bytes of partial results in scratch; the score sums follow them. */
-static uint64_t partial_bytes(const struct sdk_call *call, uint32_t threads)
+/* Returns the bytes of partial results in scratch, of up to `keys` keys; the score sums follow them. */
+static uint64_t partial_bytes(const struct sdk_call *call, uint64_t keys)
 {
     const struct sdk_tensor *q = call->inputs[0];
-    uint64_t tokens = q->dims[0] < threads ? q->dims[0] : threads;
+    const uint64_t tokens = q->dims[0] < TOKENS_IN_PARTS ? q->dims[0] : TOKENS_IN_PARTS;
+    const uint64_t parts = keys / KEYS_OF_PART < PARTS_MOST ? keys / KEYS_OF_PART : PARTS_MOST;
 
-    return threads < 2 ? 0 : threads * tokens * q->dims[1] * (call->outputs[0]->width + 2) * sizeof(float);
+    return parts < 2 ? 0 : parts * tokens * q->dims[1] * (call->outputs[0]->width + 2) * sizeof(float);
+}
+
+/* Returns the most keys that a cache has for a sequence. */
+static uint64_t cached_keys(const struct sdk_call *call)
+{
+    const struct accel_attention *attributes = call->attributes;
+
+    return call->inputs[3]->dims[1] * attributes->page;
 }
 
 /* Adds scratch space for score sums: the softmax statistics of all items, and an accumulator for each thread but the
@@ -122,7 +176,7 @@ static uint64_t partial_bytes(const struct sdk_call *call, uint32_t threads)
 uint64_t cpu_attention_scratch(const struct sdk_call *call, uint32_t threads)
 {
     const struct sdk_tensor *q = call->inputs[0], *score_sums = call->outputs[1];
-    uint64_t bytes = partial_bytes(call, threads);
+    uint64_t bytes = partial_bytes(call, cached_keys(call));
 
     if (score_sums != NULL)
         bytes += (q->dims[0] * q->dims[1] * 2 + (threads - 1) * score_sums->rows * score_sums->width) * sizeof(float);
@@ -161,11 +215,11 @@ static void run_attention(const struct sdk_call *call, struct cpu_attention *att
                           uint32_t threads)
 {
     const struct cpu_device *device = call->device;
-    uint64_t keys = keys_of(attention), begin = 0, end = attention->tokens * attention->heads;
+    uint64_t begin = 0, end = attention->tokens * attention->heads;
 
     if (call->outputs[1] != NULL)
-        attention->stats = (float *)((char *)call->scratch + partial_bytes(call, threads));
-    if (attention->tokens <= threads && threads > 1 && keys >= SPLIT_KEYS_FROM) {
+        attention->stats = (float *)((char *)call->scratch + partial_bytes(call, cached_keys(call)));
+    if (most_parts(attention) > 1) {
         split_keys(call, attention, thread, threads);
     } else {
         begin = part_begin(attention, thread, threads);
@@ -266,7 +320,8 @@ void cpu_dense_run(const struct sdk_call *call, uint32_t thread, uint32_t thread
 
 uint64_t cpu_dense_scratch(const struct sdk_call *call, uint32_t threads)
 {
-    return partial_bytes(call, threads);
+    (void)threads;
+    return partial_bytes(call, call->inputs[1]->dims[0]);
 }
 
 uint64_t cpu_dense_work(const struct sdk_call *call)
@@ -281,7 +336,7 @@ uint64_t cpu_attention_work(const struct sdk_call *call)
 {
     const struct accel_attention *attributes = call->attributes;
     const struct sdk_tensor *q = call->inputs[0];
-    uint64_t keys = call->inputs[3]->dims[1] * attributes->page;
+    uint64_t keys = cached_keys(call);
 
     if (attributes->window != 0 && attributes->window < keys)
         keys = attributes->window;

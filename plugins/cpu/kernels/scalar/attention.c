@@ -130,6 +130,20 @@ void cpu_attention_score_sums_scalar(const struct cpu_attention *call, size_t be
     }
 }
 
+/* Four at a time, which compilers make one vector at any level of optimization. */
+static void add_scaled(float *restrict out, const float *restrict from, float weight, size_t count)
+{
+    size_t i = 0;
+    for (; i + 4 <= count; i += 4) {
+        out[i] += weight * from[i];
+        out[i + 1] += weight * from[i + 1];
+        out[i + 2] += weight * from[i + 2];
+        out[i + 3] += weight * from[i + 3];
+    }
+    for (; i < count; i++)
+        out[i] += weight * from[i];
+}
+
 void cpu_attention_merge(const float *partial, size_t parts, size_t items, size_t value_size, size_t begin, size_t end,
                          float *y, float *stats)
 {
@@ -144,11 +158,12 @@ void cpu_attention_merge(const float *partial, size_t parts, size_t items, size_
             /* A part without keys has the score -infinity, as have all parts of a row without keys. */
             const float weight = from[1] > 0 ? expf(from[0] - most) : 0;
             sum += weight * from[1];
-            for (size_t i = 0; i < value_size && weight > 0; i++)
-                out[i] += weight * from[2 + i];
+            if (weight > 0)
+                add_scaled(out, from + 2, weight, value_size);
         }
-        for (size_t i = 0; i < value_size && sum > 0; i++)
-            out[i] /= sum;
+        if (sum > 0)
+            for (size_t i = 0; i < value_size; i++)
+                out[i] /= sum;
         if (stats) {
             stats[2 * item] = most;
             stats[2 * item + 1] = sum;

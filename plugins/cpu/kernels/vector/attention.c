@@ -18,7 +18,8 @@ struct block {
     size_t slot; /* of the first key of a tensor */
     size_t sequence;
     size_t count;
-    size_t first, end; /* keys that are visible to any row */
+    size_t first, end; /* keys that are visible to any row, from the begin of a tile on */
+    size_t reached;    /* first visible key behind the sinks: those before it may have no page any more */
     size_t sinks;      /* keys before `first` that are visible to every row */
     size_t item[ROWS];
     size_t from[ROWS]; /* keys that are visible to a row */
@@ -151,10 +152,16 @@ static size_t padded_of(size_t size)
     return (size + VN - 1) / VN * VN;
 }
 
-static struct tiles tiles_of(const struct cpu_attention *call, const struct block *block)
+/* A tile begins at a multiple of its keys, so that the sums of a row do not depend on the other rows of its block. */
+static struct tiles tiles_of(const struct cpu_attention *call, struct block *block)
 {
     struct tiles t = {.padded_k = padded_of(call->size), .padded_v = padded_of(call->value_size)};
     t.step = least(KEYS, TILE / (t.padded_k > t.padded_v ? t.padded_k : t.padded_v) / 4 * 4);
+    block->reached = block->first;
+    block->first -= block->first % t.step;
+    if (call->sinks >= block->first) /* sinks that overlap the window are part of it */
+        block->first = 0;
+    block->sinks = least(call->sinks, block->first);
     t.sunk = (block->sinks + t.step - 1) / t.step;
     t.end = t.sunk + (block->end - block->first + t.step - 1) / t.step;
     if (call->parts > 1) {
@@ -180,6 +187,9 @@ static size_t score_keys(const struct cpu_attention *call, struct block *block, 
     if (visible == 0)
         return 0;
     slots_of(call, block, j, count, s->slot);
+    /* Keys between the sinks and the first visible one are masked, and another key is read in their place. */
+    for (size_t l = call->sinks > j ? call->sinks - j : 0; t >= tiles->sunk && l < count && j + l < block->reached; l++)
+        s->slot[l] = s->slot[block->reached - j < count ? block->reached - j : 0];
     /* Keys that pad to a multiple of four are arbitrary; their scores are unused. */
     for (size_t l = count; l < keys; l++)
         s->slot[l] = s->slot[0];
@@ -220,9 +230,6 @@ static void do_tile(const struct cpu_attention *call, struct block *block, const
 /* Prepares the queries of a block for its tiles. */
 static struct tiles begin_block(const struct cpu_attention *call, struct block *block, struct scratch *s)
 {
-    if (call->sinks >= block->first) /* sinks that overlap the window are part of it */
-        block->first = 0;
-    block->sinks = least(call->sinks, block->first);
     const struct tiles tiles = tiles_of(call, block);
     s->k_codes = call->rounding == ACCEL_Q8_0 && is_q4_cache(&call->k);
     s->v_codes = call->rounding == ACCEL_Q8_0 && is_q4_cache(&call->v);
@@ -230,7 +237,8 @@ static struct tiles begin_block(const struct cpu_attention *call, struct block *
     if (s->k_codes)
         round_rows(s, block->count, call->size, tiles.padded_k, &call->k);
     /* Padding of staged rows stays zero, no conversion overwrites it. */
-    memset(s->k, 0, tiles.step * tiles.padded_k * sizeof(float));
+    if (tiles.padded_k > call->size)
+        memset(s->k, 0, tiles.step * tiles.padded_k * sizeof(float));
     return tiles;
 }
 
@@ -238,7 +246,8 @@ static void do_block(const struct cpu_attention *call, struct block *block, size
 {
     const struct tiles tiles = begin_block(call, block, s);
     memset(s->o, 0, block->count * tiles.padded_v * sizeof(float));
-    memset(s->v, 0, tiles.step * tiles.padded_v * sizeof(float));
+    if (tiles.padded_v > call->value_size)
+        memset(s->v, 0, tiles.step * tiles.padded_v * sizeof(float));
     for (size_t t = tiles.begin; t < tiles.end; t++)
         do_tile(call, block, &tiles, t, kv_head, s);
     store_rows(call, block, tiles.padded_v, s);

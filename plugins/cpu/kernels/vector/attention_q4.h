@@ -28,23 +28,44 @@ static size_t group_of(const struct cpu_cache *cache)
     return (size_t)1 << ACCEL_PLANAR_LOG2_GROUP(cache->type);
 }
 
-/* Rounds the queries of a block. */
+/* Returns the largest magnitude of a row, of whole vectors. */
+CPU_INLINE float largest_of(const float *q, size_t size)
+{
+    const __m256 sign = _mm256_set1_ps(-0.0f);
+    __m256 most = _mm256_setzero_ps();
+    float lanes[8], largest = 0;
+    for (size_t i = 0; i < size; i += 8)
+        most = _mm256_max_ps(most, _mm256_andnot_ps(sign, _mm256_loadu_ps(q + i)));
+    _mm256_storeu_ps(lanes, most);
+    for (size_t l = 0; l < 8; l++)
+        largest = lanes[l] > largest ? lanes[l] : largest;
+    return largest;
+}
+
+/* Rounds eight elements of a row, and returns the sum of their codes. */
+CPU_INLINE int32_t round_eight(const float *q, float inverse, int8_t *out)
+{
+    const __m256 x = _mm256_mul_ps(_mm256_loadu_ps(q), _mm256_set1_ps(inverse));
+    const __m256 half = _mm256_or_ps(_mm256_and_ps(x, _mm256_set1_ps(-0.0f)), _mm256_set1_ps(0.5f));
+    const __m256i codes = _mm256_cvttps_epi32(_mm256_add_ps(x, half));
+    const __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(codes), _mm256_extracti128_si256(codes, 1));
+    const __m128i pairs = _mm_madd_epi16(words, _mm_set1_epi16(1));
+    const __m128i fours = _mm_add_epi32(pairs, _mm_srli_si128(pairs, 8));
+    _mm_storel_epi64((__m128i *)out, _mm_packs_epi16(words, words));
+    return _mm_cvtsi128_si32(fours) + _mm_cvtsi128_si32(_mm_srli_si128(fours, 4));
+}
+
+/* Rounds the queries of a block, whose groups are whole vectors. */
 static void round_rows(struct scratch *s, size_t rows, size_t size, size_t padded, const struct cpu_cache *cache)
 {
     const size_t group = group_of(cache);
     for (size_t r = 0; r < rows; r++) {
         const float *q = s->q + r * padded;
-        float most = 0;
-        for (size_t i = 0; i < size; i++)
-            most = fabsf(q[i]) > most ? fabsf(q[i]) : most;
-        const float inverse = most > 0 ? 127.0f / most : 0;
+        const float most = largest_of(q, size), inverse = most > 0 ? 127.0f / most : 0;
         s->q_scale[r] = most / 127.0f;
         memset(s->sum[r], 0, sizeof(s->sum[r]));
-        for (size_t i = 0; i < size; i++) {
-            const int32_t code = (int32_t)(q[i] * inverse + (q[i] < 0 ? -0.5f : 0.5f));
-            s->q8[r * size + i] = (int8_t)code;
-            s->sum[r][i / group] += code;
-        }
+        for (size_t i = 0; i < size; i += 8)
+            s->sum[r][i / group] += round_eight(q + i, inverse, s->q8 + r * size + i);
     }
 }
 
