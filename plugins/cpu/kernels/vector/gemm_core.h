@@ -17,7 +17,8 @@ gemm_row_core_fn CPU_NAME(core_row);
 /* Integer scales per 32 codes and a scale per 256. */
 gemm_core_fn CPU_NAME(core_super0), CPU_NAME(core_super16);
 
-/* Integer scales per 16 codes and a scale per 256; up to 6 bits. core_fine0: without them if q2_k is folded. */
+/* Integer scales per 16 codes and a scale per 256; up to 6 bits. core_fine0 and core_fine4: none if their types are
+ * folded. */
 gemm_core_fn CPU_NAME(core_fine0), CPU_NAME(core_fine4), CPU_NAME(core_fine32);
 
 /* Adds minima times sums of x, by blocks or by halves. */

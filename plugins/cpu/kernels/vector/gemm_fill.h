@@ -219,8 +219,8 @@ CPU_INLINE void fill_k_codes(const uint32_t type, const struct block_rows *from,
         CPU_UNROLL
         for (size_t c = 0; c < 4; c++) {
             const vi word = k_word_of(type, g, low[c], high[c]);
-            put_word(is_folded(type) ? fold_scale(word, head->scales[g / 2], g % 2 * 2 + half) : word, 4 * half + c,
-                     to + g * BLOCK_BYTES);
+            put_word(is_folded(type) ? fold_scale(type, word, head->scales[g / 2], g % 2 * 2 + half) : word,
+                     4 * half + c, to + g * BLOCK_BYTES);
         }
     }
 }
@@ -266,7 +266,7 @@ CPU_INLINE void put_k_scales(const struct traits traits, const int center, const
             m = v_fma(to_floats(byte_of(head->scales[i / 4], i % 4, 0)), head->d * (float)center, m);
         v_store(out->m[block][half] + lane, m);
     }
-    v_store(out->d[at / 8] + lane, head->d);
+    v_store(out->d[at / 8] + lane, traits.type == ACCEL_Q3_K && is_folded(traits.type) ? -head->d : head->d);
 }
 
 /* Fills a panel from blocks of 256 with integer scales per 16 or 32; formats with minima fold the zero point `center`

@@ -167,25 +167,29 @@ CPU_INLINE void split_head(const uint32_t type, const vi words[4], struct k_head
     }
 }
 
-#ifdef CPU_DOT32
-#define FOLDED_TYPE ACCEL_Q2_K
-#else
-#define FOLDED_TYPE 0u
-#endif
-
-/* Whether panels of a type hold codes times integer scales. The products of q2_k, up to 3 * 15, fit a byte; sums of 16
- * bits they would overflow. */
+/* Whether panels of a type hold codes times integer scales. Sums of 16 bits would overflow; the products of q3_k need
+ * unsigned bytes. */
 CPU_INLINE bool is_folded(const uint32_t type)
 {
-    return type == FOLDED_TYPE;
+#if defined(CPU_DOT_SIGNED)
+    return type == ACCEL_Q2_K;
+#elif defined(CPU_DOT32)
+    return type == ACCEL_Q2_K || type == ACCEL_Q3_K;
+#else
+    (void)type;
+    return false;
+#endif
 }
 
-/* Multiplies the codes of every word with byte i of `scales`; products fit a byte. */
-CPU_INLINE vi fold_scale(vi codes, vi scales, size_t i)
+/* Multiplies the codes of every word with byte i of `scales`, two at a time: no product leaves its byte. Those of q2_k
+ * are at most 3 * 15. Those of q3_k, -4 .. 3 times -32 .. 31, are negated, so that they fit with a zero point of 128.
+ */
+CPU_INLINE vi fold_scale(const uint32_t type, vi codes, vi scales, size_t i)
 {
     typedef uint16_t vh __attribute__((vector_size(VN * 4)));
-    const vi scale = (vi)((vu)scales >> (8 * i)) & 255;
-    return (vi)((vh)codes * (vh)(scale | scale << 16));
+    const vi scale = (vi)((vu)scales << (24 - 8 * i)) >> 24;
+    const vh by = (vh)((scale & 0xffff) | scale << 16);
+    return (vi)(type == ACCEL_Q3_K ? (128 + 4 * by) * 257 - (vh)codes * by : (vh)codes * by);
 }
 
 /* Returns a word of the unsigned codes of group g (a constant) from the words at the offsets of its place. */
