@@ -24,16 +24,11 @@ struct options {
 
 static bool is_alike(const struct accel_setting_row *key, const struct accel_option *option)
 {
-    switch (key->type) {
-    case ACCEL_SETTING_FLAG:
+    const bool is_number =
+        key->type == ACCEL_SETTING_INTEGER || key->type == ACCEL_SETTING_SIZE || key->type == ACCEL_SETTING_DURATION;
+    if (key->type == ACCEL_SETTING_FLAG)
         return option->type == ACCEL_OPTION_FLAG;
-    case ACCEL_SETTING_INTEGER:
-    case ACCEL_SETTING_SIZE:
-    case ACCEL_SETTING_DURATION:
-        return option->type == ACCEL_OPTION_INTEGER;
-    default:
-        return option->type == ACCEL_OPTION_TEXT;
-    }
+    return option->type == (is_number ? ACCEL_OPTION_INTEGER : ACCEL_OPTION_TEXT);
 }
 
 const struct accel_option *accel_plan_option_of(const struct accel_plan *plan, const struct accel_setting_row *key)

@@ -262,7 +262,10 @@ static int32_t apply_given(struct accel_resolver *r, const struct accel_profile_
             struct accel_key_slot *slot;
             pair.key = group ? group->members[m] : pair.key;
             code = find_given(r, &pair, given, count, &slot);
-            if (code == ACCEL_OK)
+            /* An option without a value is the driver's to choose, whatever other layers set. */
+            if (code == ACCEL_OK && *pair.value == 0 && accel_key_find(pair.key) == NULL && !slot->locked_by)
+                slot->strongest = NULL;
+            else if (code == ACCEL_OK)
                 code = apply_text(r, slot, pair.value, pair.origin, "", ACCEL_LAYER_GIVEN);
             if (code == ACCEL_OK && slot->key->honored == ACCEL_HONORED_LATER)
                 code = refuse_later(r, slot->key, pair.origin, pair.value);

@@ -112,9 +112,9 @@ static int32_t check(const struct accel_machine *machine, const struct accel_thr
     if (policy->wanted <= list->count)
         return ACCEL_OK;
     accel_error_by(error, ACCEL_FROM_SYSTEM, ACCEL_E_FALLBACK,
-                   "%u threads requested, but only %u hardware threads may be used (%s, from %s)", policy->wanted,
-                   list->count, machine->allowed_cpus, machine->allowed_origin);
-    accel_error_remedy(error, "request at most %u threads", list->count);
+                   "%u threads requested, but only %u hardware thread%s may be used (%s, from %s)", policy->wanted,
+                   list->count, list->count == 1 ? "" : "s", machine->allowed_cpus, machine->allowed_origin);
+    accel_error_remedy(error, "request at most %u thread%s", list->count, list->count == 1 ? "" : "s");
     return ACCEL_E_FALLBACK;
 }
 

@@ -42,8 +42,10 @@ struct accel_plan_request {
     uint32_t size;
     uint32_t override_count;
     const char *device; /**< a device's name or id, a driver, a kind, or a list of these; NULL: the best */
-    const struct accel_named_value *overrides; /**< settings that override those of all profiles */
-    const struct accel_named_value *model;     /**< facts of the model: "model.family", "model.layers", ... */
+    /** Settings that override those of all profiles. An option of a driver with an empty value is set by none of them:
+     * the driver chooses. */
+    const struct accel_named_value *overrides;
+    const struct accel_named_value *model; /**< facts of the model: "model.family", "model.layers", ... */
     uint32_t model_count;
     uint32_t zero;
     /** The platform to plan for: the name of a driver, or of a file in profiles/. NULL: a device of this machine.

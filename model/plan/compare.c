@@ -70,13 +70,19 @@ static size_t count_values(const json_t *value)
     return count;
 }
 
+/* Ends a text that had `length` bytes before it was cut. */
+static void mark_cut(char text[VALUE_TEXT], int length)
+{
+    if (length >= VALUE_TEXT)
+        memcpy(text + VALUE_TEXT - 4, "...", 4);
+}
+
 /* Formats a value for an error, cut if it is long. */
 static void format_value(const json_t *value, char text[VALUE_TEXT])
 {
     char *whole = value == NULL ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_ENSURE_ASCII);
 
-    if (snprintf(text, VALUE_TEXT, "%s", whole == NULL ? "missing" : whole) >= VALUE_TEXT)
-        memcpy(text + VALUE_TEXT - 4, "...", 4);
+    mark_cut(text, snprintf(text, VALUE_TEXT, "%s", whole == NULL ? "missing" : whole));
     free(whole);
 }
 
@@ -90,15 +96,15 @@ static const char *find_origin(const json_t *parent)
 
 static int32_t refuse(struct comparison *c, const json_t *then, const json_t *now, const json_t *parent)
 {
-    char old[VALUE_TEXT], new[VALUE_TEXT];
-    const char *origin = find_origin(parent), *end = strlen(origin) > 60 ? "...)" : ")";
+    char old[VALUE_TEXT], new[VALUE_TEXT], origin[VALUE_TEXT];
 
     format_value(then, old);
     format_value(now, new);
-    accel_error_set(c->error, ACCEL_E_REFUSED, "%.160s:%d: %s is %s, and %s when the plan is made again%s%.60s%s",
+    mark_cut(origin, snprintf(origin, sizeof(origin), "%s", find_origin(parent)));
+    accel_error_set(c->error, ACCEL_E_REFUSED, "%.160s:%d: %s is %s, and %s when the plan is made again%s%s%s%s",
                     c->record->path, plan_record_line(c->record, c->ordinal), c->path, old, new,
-                    origin[0] == '\0' ? "" : " (", origin, origin[0] == '\0' ? "" : end);
-    return plan_refuse_difference(c->error);
+                    origin[0] == '\0' ? "" : " (", origin, origin[0] == '\0' ? "" : ")", c->record->changed);
+    return plan_refuse_difference(c->record, c->error);
 }
 
 static int32_t compare_value(struct comparison *c, const json_t *then, const json_t *now, const json_t *parent);

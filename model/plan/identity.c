@@ -148,29 +148,38 @@ void plan_identity_hash(const struct accel_model *model, char text[IDENTITY_TEXT
     snprintf(text, IDENTITY_TEXT, "%016" PRIx64, hash);
 }
 
-int32_t plan_identity_glance(const json_t *files, const char *place, struct accel_error *error)
+int32_t plan_identity_glance(const struct plan_record *record, struct accel_error *error)
 {
+    const json_t *files = json_object_get(plan_record_part(record, "model"), "files");
+
     for (size_t i = 0; i < json_array_size(files); i++) {
-        const json_t *then = json_array_get(files, i);
-        const char *path = json_string_value(json_object_get(then, "path"));
-        const char *changed = json_string_value(json_object_get(then, "changed"));
+        const json_t *then = json_array_get(files, i), *changed = json_object_get(then, "changed");
+        const json_t *bytes = json_object_get(then, "bytes");
+        const char *path = plan_record_text(then, "path");
         struct stat status;
         struct identity now;
         char text[TIME_TEXT];
 
-        if (path == NULL || changed == NULL)
+        if (path[0] == '\0' || !json_is_string(changed))
             continue;
         if (stat(path, &status) != 0) {
-            accel_error_set(error, ACCEL_E_NOT_FOUND, "%s: its model %s is not there", place, path);
+            accel_error_set(error, ACCEL_E_NOT_FOUND, "%s: its model %s is not there", record->path, path);
             accel_error_remedy(error, "put it back, or make the plan again with accelctl plan MODEL --out FILE");
             return accel_error_origin(error, ACCEL_FROM_MODEL, ACCEL_E_NOT_FOUND);
         }
         now = (struct identity){(uint64_t)status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec, 0};
         time_text(&now, text);
-        if (strcmp(text, changed) != 0 ||
-            json_integer_value(json_object_get(then, "bytes")) != (json_int_t)status.st_size)
-            return accel_error_set(error, ACCEL_E_REFUSED, "%s: %s %s", place, path,
-                                   strcmp(text, changed) != 0 ? "was changed since" : "has another size");
+        if (json_integer_value(bytes) != (json_int_t)status.st_size)
+            return accel_error_set(error, ACCEL_E_REFUSED,
+                                   "%.160s:%d: model.files.%zu.bytes is %lld, and %lld now: %.160s has another size",
+                                   record->path, plan_record_line_of(record, bytes), i,
+                                   (long long)json_integer_value(bytes), (long long)status.st_size, path);
+        if (strcmp(text, json_string_value(changed)) != 0)
+            return accel_error_set(error, ACCEL_E_REFUSED,
+                                   "%.160s:%d: model.files.%zu.changed is %.40s, and %s now: %.160s was changed since, "
+                                   "or is a copy",
+                                   record->path, plan_record_line_of(record, changed), i, json_string_value(changed),
+                                   text, path);
     }
     return ACCEL_OK;
 }

@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "model/plan/internal.h"
+#include "model/plan/record.h"
 
 /* Returns one object for each file that provides tensors or configuration: path, bytes, modification time, and the
  * hash of the bytes before the first tensor, at most 64 MiB. NULL if memory runs out. */
@@ -15,8 +16,8 @@ json_t *plan_identity(const struct accel_model *model);
  * model and fine-tuned weights of one shape are several. */
 void plan_identity_hash(const struct accel_model *model, char text[IDENTITY_TEXT]);
 
-/* Compares only sizes and times with an identity array, before any file is opened: ACCEL_E_NOT_FOUND if a file is
+/* Compares only sizes and times with those of the record, before any file is opened: ACCEL_E_NOT_FOUND if a file is
  * missing, ACCEL_E_REFUSED if one was changed. */
-int32_t plan_identity_glance(const json_t *files, const char *place, struct accel_error *error);
+int32_t plan_identity_glance(const struct plan_record *record, struct accel_error *error);
 
 #endif

@@ -56,9 +56,41 @@ int plan_record_line(const struct plan_record *record, size_t ordinal)
     return line;
 }
 
-int32_t plan_refuse_difference(struct accel_error *error)
+/* Counts the values before `value`. Returns whether it is below `at`. */
+static bool count_before(const json_t *at, const json_t *value, size_t *ordinal)
 {
-    accel_error_remedy(error, "where the change is meant, make the plan anew: accelctl plan MODEL --out FILE");
+    const char *key;
+    json_t *member;
+    size_t i;
+
+    if (at == value)
+        return true;
+    (*ordinal)++;
+    json_object_foreach((json_t *)at, key, member)
+    {
+        if (count_before(member, value, ordinal))
+            return true;
+    }
+    json_array_foreach(at, i, member)
+    {
+        if (count_before(member, value, ordinal))
+            return true;
+    }
+    return false;
+}
+
+int plan_record_line_of(const struct plan_record *record, const json_t *value)
+{
+    size_t ordinal = 0;
+
+    count_before(record->root, value, &ordinal);
+    return plan_record_line(record, ordinal);
+}
+
+int32_t plan_refuse_difference(const struct plan_record *record, struct accel_error *error)
+{
+    accel_error_remedy(error, "where the change is meant, make the plan anew: accelctl plan MODEL --out FILE%s",
+                       record->remedy);
     return ACCEL_E_REFUSED;
 }
 
@@ -197,6 +229,8 @@ static int32_t check_exact(const struct plan_record *record, struct accel_error 
     const char *reason = plan_record_text(verdict, "reason"), *remedy = plan_record_text(verdict, "remedy");
     const char *model = plan_record_text(plan_record_part(record, "model"), "path");
 
+    if (!json_is_boolean(json_object_get(verdict, "exact")))
+        return malformed(record, "verdict.exact is missing, or neither true nor false", error);
     if (json_is_true(json_object_get(verdict, "exact")))
         return ACCEL_OK;
     accel_error_set(error, ACCEL_E_REFUSED, "%s: is a plan by formula, which no run can follow%s%.400s", record->path,

@@ -14,6 +14,9 @@
 
 #define MIB 1048576.0
 
+/* Bytes of the key of a driver's option. */
+enum { OPTION_TEXT = 120 };
+
 static const char *or_null(const char *text)
 {
     return text[0] == '\0' ? NULL : text;
@@ -31,16 +34,34 @@ static void free_record(struct plan_record *record)
 
 /* ---- settings ---- */
 
-/* Imports the settings of the recorded request. */
-static int32_t import_overrides(struct plan_record *record, struct accel_error *error)
+/* Returns the driver of the recorded device, or NULL. */
+static const struct accel_plugin_info *find_driver(const struct accel_context *context,
+                                                   const struct plan_record *record)
 {
+    const char *name = plan_record_text(plan_record_part(record, "device"), "driver");
+
+    for (uint32_t i = 0; i < accel_plugin_count(context); i++) {
+        const struct accel_plugin_info *plugin = accel_plugin_get(context, i);
+
+        if (plugin->state == ACCEL_PLUGIN_LOADED && strcmp(plugin->name, name) == 0)
+            return plugin;
+    }
+    return NULL;
+}
+
+/* Imports the settings of the recorded request. */
+static int32_t import_overrides(const struct accel_context *context, struct plan_record *record,
+                                struct accel_error *error)
+{
+    const struct accel_plugin_info *driver = find_driver(context, record);
+    const size_t options = driver == NULL ? 0 : driver->option_count;
     json_t *recorded = json_object_get(plan_record_part(record, "request"), "given");
     size_t settings = json_object_size(plan_record_part(record, "settings"));
     json_t *row;
     size_t i;
 
-    record->overrides = calloc(json_array_size(recorded) + settings + 1, sizeof(*record->overrides));
-    record->texts = calloc(settings + 1, sizeof(*record->texts));
+    record->overrides = calloc(json_array_size(recorded) + settings + options + 1, sizeof(*record->overrides));
+    record->texts = calloc(settings + options + 1, sizeof(*record->texts));
     if (record->overrides == NULL || record->texts == NULL)
         return accel_error_no_memory(error, "to repeat a plan");
     json_array_foreach(recorded, i, row) record->overrides[record->override_count++] = (struct accel_named_value){
@@ -58,21 +79,47 @@ static bool is_same(const struct accel_plan_setting *now, const json_t *then)
     return same;
 }
 
+/* Adds the text "AB" to those of the record. NULL without memory. */
+static const char *add_text(struct plan_record *record, const char *a, const char *b, struct accel_error *error)
+{
+    const size_t bytes = strlen(a) + strlen(b) + 1;
+    char *text = malloc(bytes);
+
+    if (text == NULL) {
+        accel_error_no_memory(error, "to repeat a plan");
+        return NULL;
+    }
+    snprintf(text, bytes, "%s%s", a, b);
+    return record->texts[record->text_count++] = text;
+}
+
 /* Overrides a setting with the recorded value, formatted as the settings language requires: sizes recorded in
  * bytes get their unit. */
 static int32_t override_setting(struct plan_record *record, const char *key, const json_t *setting,
                                 struct accel_error *error)
 {
-    const char *value = plan_record_text(setting, "value"), *unit = plan_record_text(setting, "unit");
-    size_t bytes = strlen(value) + strlen(unit) + 1;
-    char *text = malloc(bytes);
+    const char *unit = plan_record_text(setting, "unit");
+    const char *text =
+        add_text(record, plan_record_text(setting, "value"), strcmp(unit, "bytes") == 0 ? "B" : unit, error);
 
     if (text == NULL)
-        return accel_error_no_memory(error, "to repeat a plan");
-    snprintf(text, bytes, "%s%s", value, strcmp(unit, "bytes") == 0 ? "B" : unit);
-    record->texts[record->text_count++] = text;
+        return ACCEL_E_MEMORY;
     record->overrides[record->override_count++] = (struct accel_named_value){key, text, record->path};
     return ACCEL_OK;
+}
+
+/* Describes the first setting that profiles and variables give another value today, or that was edited. */
+static void describe_change(struct plan_record *record, const char *key, const json_t *setting,
+                            const struct accel_plan_setting *now)
+{
+    const struct accel_named_value *then = &record->overrides[record->override_count - 1];
+
+    if (record->changed[0] != '\0' || now == NULL)
+        return;
+    snprintf(record->changed, sizeof(record->changed), "; line %d has %.40s=%.40s, %.40s%s without it",
+             plan_record_line_of(record, json_object_get(setting, "value")), key, then->value, now->value,
+             strcmp(now->unit, "bytes") == 0 ? "B" : now->unit);
+    snprintf(record->remedy, sizeof(record->remedy), ", and --set %.40s=%.60s to keep that value", key, then->value);
 }
 
 /* Returns whether the recorded request states the value that a setting has now. */
@@ -107,11 +154,41 @@ static int32_t override_differing(struct plan_record *record, const struct accel
     {
         const struct accel_plan_setting *now = accel_plan_setting_find(plan, key);
 
-        if (code == ACCEL_OK && (plan == NULL ? is_honored(key) : !is_same(now, setting)) &&
-            !is_requested(record, requested, now))
-            code = override_setting(record, key, setting, error);
+        if (code != ACCEL_OK || !(plan == NULL ? is_honored(key) : !is_same(now, setting)) ||
+            is_requested(record, requested, now))
+            continue;
+        code = override_setting(record, key, setting, error);
+        if (code == ACCEL_OK)
+            describe_change(record, key, setting, now);
     }
     return code;
+}
+
+/* Leaves options of the driver that the record does not have to the driver: variables and profiles of today set them.
+ * `plan` has those; of NULL, all options. */
+static int32_t reset_options(const struct accel_context *context, struct plan_record *record,
+                             const struct accel_plan *plan, struct accel_error *error)
+{
+    const struct accel_plugin_info *driver = find_driver(context, record);
+    const json_t *settings = plan_record_part(record, "settings");
+    const uint32_t given = record->override_count;
+    char key[OPTION_TEXT];
+
+    for (uint32_t i = 0; driver != NULL && i < driver->option_count; i++) {
+        const char *name;
+        bool is_given = snprintf(key, sizeof(key), "%s.%s", driver->name, driver->options[i]->name) >= OPTION_TEXT;
+
+        for (uint32_t j = 0; j < given; j++)
+            is_given = is_given || strcmp(record->overrides[j].key, key) == 0;
+        if (is_given || json_object_get(settings, key) != NULL ||
+            (plan != NULL && accel_plan_setting_find(plan, key) == NULL))
+            continue;
+        name = add_text(record, key, "", error);
+        if (name == NULL)
+            return ACCEL_E_MEMORY;
+        record->overrides[record->override_count++] = (struct accel_named_value){name, "", record->path};
+    }
+    return ACCEL_OK;
 }
 
 /* ---- memory ---- */
@@ -203,21 +280,27 @@ int32_t accel_model_plan_repeat(struct accel_context *context, const char *path,
     if (code == ACCEL_OK)
         code = plan_record_read(&record, error);
     if (code == ACCEL_OK)
-        code = plan_identity_glance(json_object_get(plan_record_part(&record, "model"), "files"), path, error);
+        code = plan_identity_glance(&record, error);
     if (code == ACCEL_E_REFUSED)
-        plan_refuse_difference(error);
+        plan_refuse_difference(&record, error);
     if (code == ACCEL_OK)
-        code = import_overrides(&record, error);
+        code = import_overrides(context, &record, error);
     recorded = record.override_count;
     /* Today's environment may permit no plan, and does not matter to one with the recorded settings. */
     if (code == ACCEL_OK && plan_again(context, &record, &given, &plan, &today) != ACCEL_OK)
         plan = NULL;
     if (code == ACCEL_OK)
         code = override_differing(&record, plan == NULL ? NULL : accel_model_plan_plan(plan), error);
+    if (code == ACCEL_OK)
+        code = reset_options(context, &record, plan == NULL ? NULL : accel_model_plan_plan(plan), error);
     if (code == ACCEL_OK && (plan == NULL || record.override_count != recorded)) {
         accel_model_plan_free(plan);
         plan = NULL;
         code = plan_again(context, &record, &given, &plan, error);
+        if (code == ACCEL_E_FALLBACK && error != NULL)
+            error->remedy[0] = '\0'; /* which changes a setting, as no run of a plan does */
+        if (code == ACCEL_E_FALLBACK)
+            accel_error_remedy(error, "make the plan anew on this machine: accelctl plan MODEL --out FILE");
     }
     if (code == ACCEL_OK)
         code = compare(&record, plan, error);

@@ -1269,10 +1269,11 @@ refused 3 "is no plan"
 printf '{"schema": ' >"$work/other.json"
 refused 3 "other.json:1:"
 try 2 "$accelctl" run "$plan" --set batch=8tok
-one_error "--set batch=8tok changes the plan $plan, which runs only as it was written"
+one_error "--set batch=8tok and the plan $plan: a plan has all settings, and runs only as it was written"
 touch -d '2020-01-01' "$model"
 cp "$plan" "$work/other.json"
-refused 4 "model.gguf was changed since"
+refused 4 "other.json:$(sed -n '/"changed"/=' "$plan" | head -n 1): model.files.0.changed is $("$json" "$plan" - model.files.0.changed), and "
+grep -q "model.gguf was changed since, or is a copy" "$work/err" || fail "$(cat "$work/err")"
 rm "$model"
 refused 3 "model.gguf is not there"
 

@@ -221,7 +221,7 @@ one_error "they are no versions of one model"
 grep -q "^  remedy: compare files of one model" "$work/err" || { cat "$work/err"; fail "no remedy of two models"; }
 try 0 "$accelctl" plan m.gguf --out plan.json
 try 2 "$accelctl" run plan.json -c 64 -p Hi
-one_error "-c 64 changes the plan plan.json, which runs only as it was written"
+one_error "-c 64 and the plan plan.json: a plan has all settings, and runs only as it was written"
 # A variable has no effect on a recorded plan, which a warning says unless the plan has its value.
 try 0 "$accelctl" plan m.gguf --set context=48tok --out variable.json
 ACCEL_CONTEXT=64tok try 0 "$accelctl" run variable.json -p Hi -n 2

@@ -245,6 +245,21 @@ static void test_driver_options(void **state)
     assert_ptr_equal(&f->settings->values->metrics_attention, &f->settings->settings[accel_setting_row_count() - 1]);
 }
 
+/* An option without a value is the driver's, whatever files set; a lock holds against it, and settings have values. */
+static void test_options_left_out(void **state)
+{
+    static const struct accel_profile_pair given[] = {
+        {"cpu.isa", "", "--set"}, {"context", "", "--set"}, {"cpu.other", "", "--set"}};
+    struct folder *f = *state;
+    profile_folder_write(f->path, "base.yaml", HEAD);
+    profile_folder_write(f->path, "cpu.yaml", HEAD "defaults: {cpu.isa: avx2, cpu.other: 1}\nlock: [cpu.other]\n");
+    assert_int_equal(resolve(f, given, 1), ACCEL_OK);
+    assert_int_equal(f->settings->count, accel_setting_row_count() + 1);
+    assert_string_equal(f->settings->settings[accel_setting_row_count()].key, "cpu.other");
+    assert_int_equal(resolve(f, given + 1, 1), ACCEL_E_INVALID);
+    assert_int_equal(resolve(f, given + 2, 1), ACCEL_E_DENIED);
+}
+
 /* What is installed resolves, ranks kinds of devices as it says, and every value of it has a reason. */
 static void test_installed(void **state)
 {
@@ -288,6 +303,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_missing_files, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_given, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_driver_options, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_options_left_out, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_installed, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

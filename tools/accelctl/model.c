@@ -71,6 +71,25 @@ static void warn_variables(const struct accel_plan *plan, const char *path)
     }
 }
 
+/* Warns of variables that set options of the driver which the recorded plan leaves to it. */
+static void warn_options(const struct accel_context *context, const struct accel_plan *plan, const char *path)
+{
+    const struct accel_device_info *device = accel_plan_device(plan);
+    const struct accel_plugin_info *driver = device == NULL ? NULL : accel_plugin_get(context, device->plugin);
+
+    for (uint32_t i = 0; driver != NULL && i < driver->option_count; i++) {
+        char key[120], name[140], copy[200], plan_path[500];
+        const char *value;
+
+        snprintf(key, sizeof(key), "%s.%s", driver->name, driver->options[i]->name);
+        value = accel_setting_variable(key, name, sizeof(name)) == ACCEL_OK ? getenv(name) : NULL;
+        if (value != NULL && accel_plan_setting_find(plan, key) == NULL)
+            fprintf(error_output(),
+                    "warn: environment %s=%s has no effect: the plan %s has no %s and runs as written\n", name,
+                    clean_text(value, copy, sizeof(copy)), clean_text(path, plan_path, sizeof(plan_path)), key);
+    }
+}
+
 /* Opens a recorded plan. Options that would change it are refused, since the record is complete. */
 static int repeat(const struct common *common, const struct wish *wish, struct opened *opened)
 {
@@ -91,11 +110,12 @@ static int repeat(const struct common *common, const struct wish *wish, struct o
             first_plan_option(common, option, sizeof(option)) == NULL && common->reference_sets == NULL
                 ? "name the model in place of the plan: the command has settings of its own"
                 : "leave the option out, or make another plan with it: accelctl plan MODEL ... --out FILE",
-            "%s changes the plan %.500s, which runs only as it was written", option, wish->path);
+            "%s and the plan %.500s: a plan has all settings, and runs only as it was written", option, wish->path);
     }
     if (accel_model_plan_repeat(opened->context, wish->path, &options, &opened->made, &error) != ACCEL_OK)
         return report_session_error(common->json, &error);
     warn_variables(accel_model_plan_plan(opened->made), wish->path);
+    warn_options(opened->context, accel_model_plan_plan(opened->made), wish->path);
     return -1;
 }
 
