@@ -154,6 +154,9 @@ const char *accel_key_spelling(const struct accel_setting_row *key, const char *
         return "true";
     if (key->type == ACCEL_SETTING_FLAG && accel_word_is_among("false off no 0", lower))
         return "false";
+    /* The type of a cache is q8, which llama.cpp calls q8_0. */
+    if (i > 2 && !accel_word_is_among(key->words, lower) && strcmp(lower + i - 2, "_0") == 0)
+        lower[i - 2] = '\0';
     return text[i] == '\0' && accel_word_is_among(key->words, lower) ? lower : text;
 }
 
@@ -209,7 +212,9 @@ static bool find_nearest(const char *words, const char *text, char near[NEAREST_
         size_t length = strcspn(words, " ");
         snprintf(word, sizeof(word), "%.*s", (int)length, words);
         words += length;
-        if (accel_is_nearer(text, word, &distance) || (strncmp(text, word, length) == 0 && text[length] == '_'))
+        /* A type of 2 bits stands for no type of 4. */
+        if ((accel_number_in(text) == accel_number_in(word) && accel_is_nearer(text, word, &distance)) ||
+            (strncmp(text, word, length) == 0 && text[length] == '_'))
             memcpy(near, word, sizeof(word));
     }
     return near[0] != '\0';
