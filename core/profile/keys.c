@@ -212,9 +212,7 @@ static bool find_nearest(const char *words, const char *text, char near[NEAREST_
         size_t length = strcspn(words, " ");
         snprintf(word, sizeof(word), "%.*s", (int)length, words);
         words += length;
-        /* A type of 2 bits stands for no type of 4. */
-        if ((accel_number_in(text) == accel_number_in(word) && accel_is_nearer(text, word, &distance)) ||
-            (strncmp(text, word, length) == 0 && text[length] == '_'))
+        if (accel_is_nearer(text, word, &distance) || (strncmp(text, word, length) == 0 && text[length] == '_'))
             memcpy(near, word, sizeof(word));
     }
     return near[0] != '\0';

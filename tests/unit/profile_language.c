@@ -157,6 +157,8 @@ static const struct {
      "a space belongs behind ':'"},
     {HEAD "defaults:\n  context:1024tok\n", "t.yaml:3:3: \"defaults\" requires a mapping",
      "a space belongs behind ':'"},
+    {HEAD "defaults: {batch: 1tok, batch: 2tok}\n", "key \"batch\" stands at line 2 already",
+     "leave one of the two out"},
     {HEAD "defaults: {kv: {type: f16}}\n", "t.yaml:2:12: \"kv\" is no setting by itself",
      "settings are written with dots: kv.type.k"},
     {HEAD "rules:\n- because: x\n  set:\n    kv:\n      type:\n        k: f16\n", "t.yaml:5:5: \"kv\" is no setting",
