@@ -123,15 +123,14 @@ int32_t accel_plan_parse_described(struct accel_plan *plan, const char *names, s
 {
     char *at = accel_arena_strdup(&plan->arena, names);
     int32_t code = ACCEL_OK;
-    plan->described = accel_arena_array(&plan->arena, ACCEL_PLAN_DESCRIBED, sizeof(*plan->described));
+    /* One more than allowed, which its count then refuses. */
+    plan->described = accel_arena_array(&plan->arena, ACCEL_PLAN_DESCRIBED + 1, sizeof(*plan->described));
     if (plan->described == NULL || at == NULL)
         return accel_error_no_memory(error, "for a plan");
     while (at && code == ACCEL_OK) {
         char *comma = strchr(at, ',');
         if (comma)
             *comma = '\0';
-        if (plan->described_count == ACCEL_PLAN_DESCRIBED)
-            return bad_count(names, error);
         code = parse_one(plan, at, error);
         at = comma ? comma + 1 : NULL;
     }
@@ -169,10 +168,13 @@ int32_t accel_plan_check_platforms(const struct accel_plan *plan, struct accel_e
 static void use_plan_facts(struct accel_plan *plan, struct accel_plan_described *row)
 {
     const char *unified = accel_plan_fact(plan, "device.unified", NULL), *origin = "";
-    uint64_t memory, stated = row->reserve;
+    uint64_t memory, large, stated = row->reserve;
     bool is_users = accel_plan_fact_number(plan, "device.reserve", &row->reserve, NULL) && row->reserve != stated;
     if (accel_plan_fact_number(plan, "device.memory", &memory, &origin) && memory != row->memory) {
-        /* Of memory shared with the host, the reserve is a share. */
+        /* Of memory shared with the host, the reserve is a share, which may be another one from a size on. */
+        if (accel_plan_fact_number(plan, "device.memory.large", &large, NULL) && memory >= large && !is_users &&
+            accel_plan_fact_number(plan, "device.reserve.large", &row->reserve, NULL))
+            row->memory = large;
         if (row->memory && unified && !is_users && strcmp(unified, "true") == 0)
             row->reserve = (uint64_t)((double)row->reserve * ((double)memory / (double)row->memory));
         row->memory = memory;

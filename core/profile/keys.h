@@ -67,8 +67,8 @@ bool accel_key_parse(const struct accel_setting_row *key, const char *text, stru
 /** Bytes of a word of a setting in lower case. */
 enum { ACCEL_KEY_LOWER = 40 };
 
-/** Returns a value as files have it, of what people write elsewhere: words in lower case, and true for on, yes and 1 of
- * a flag, false for off, no and 0. Another text is returned as it is. */
+/** Returns a value as files have it, of what people write elsewhere: words in lower case, q8 for q8_0 where that is no
+ * word, and true for on, yes and 1 of a flag, false for off, no and 0. Another text is returned as it is. */
 const char *accel_key_spelling(const struct accel_setting_row *key, const char *text, char lower[ACCEL_KEY_LOWER]);
 
 /** Parses a whole number with an optional unit: "12", "4 GiB", "2048tok", "250 ms". The result is in bytes, ms or

@@ -287,7 +287,7 @@ int32_t accel_profile_refuse_name(const struct accel_profile *profile, uint32_t 
         accel_error_remedy(error, "accelctl profile list %ss lists the %" PRIu32 " files of that kind%s",
                            accel_profile_layer_name(layer), known.count,
                            layer == ACCEL_LAYER_DEVICE ? "; --set device.memory=36GiB --set device.bandwidth=150GB "
-                                                         "describe a device without one"
+                                                         "(and device.count=2) describe a device without one"
                                                        : "");
     accel_strbuf_free(&list);
     accel_profile_names_free(&known);

@@ -32,6 +32,8 @@ static int32_t add_candidate(struct accel_resolver *r, struct accel_key_slot *sl
 {
     struct accel_arena *arena = &r->settings->arena;
     struct accel_key_candidate *candidate;
+    if (slot == NULL)
+        return accel_error_no_memory(r->error, "for settings");
     if (slot->locked_by && slot->locked_layer < layer)
         return accel_error_by(r->error, accel_layer_origin(layer), ACCEL_E_DENIED,
                               "%.160s: setting %s is locked by %.160s", place, slot->key->name, slot->locked_by);
@@ -59,8 +61,6 @@ static int32_t apply_builtin(struct accel_resolver *r)
         struct accel_key_value value;
         struct accel_key_slot *slot = add_slot(r, key);
         char why[200], preset[64];
-        if (slot == NULL)
-            return accel_error_no_memory(r->error, "for settings");
         /* Defaults in keys.def are in the base unit, which the parser requires to be written. */
         snprintf(preset, sizeof(preset), "%s%s", key->preset,
                  key->preset[0] >= '0' && key->preset[0] <= '9' ? strcmp(key->unit, "bytes") ? key->unit : "B" : "");
@@ -108,23 +108,17 @@ static int32_t apply_locks(struct accel_resolver *r, const struct accel_profile_
 static bool counts_here(struct accel_resolver *r, const struct accel_profile_file *file,
                         const struct accel_statement *s)
 {
-    if (accel_key_find(s->key->name) || file->layer == ACCEL_LAYER_PLATFORM || is_option_of(r->driver, s->key->name))
-        return true;
-    return find_slot(r, s->key->name) != NULL;
+    return accel_key_find(s->key->name) || file->layer == ACCEL_LAYER_PLATFORM ||
+           is_option_of(r->driver, s->key->name) || find_slot(r, s->key->name) != NULL;
 }
 
 static int32_t apply_file(struct accel_resolver *r, const struct accel_profile_file *file)
 {
     const struct accel_profile_selection *selection = &r->selection;
     int32_t code = ACCEL_OK;
-    for (const struct accel_statement *s = file->first; s && code == ACCEL_OK; s = s->next) {
-        struct accel_key_slot *slot;
-        if (!counts_here(r, file, s) || !accel_condition_holds(s->conditions, selection->pairs, selection->fact_count))
-            continue;
-        slot = need_slot(r, s->key->name);
-        code = slot ? add_candidate(r, slot, &s->value, s->place, s->reason, file->layer)
-                    : accel_error_no_memory(r->error, "for settings");
-    }
+    for (const struct accel_statement *s = file->first; s && code == ACCEL_OK; s = s->next)
+        if (counts_here(r, file, s) && accel_condition_holds(s->conditions, selection->pairs, selection->fact_count))
+            code = add_candidate(r, need_slot(r, s->key->name), &s->value, s->place, s->reason, file->layer);
     return code == ACCEL_OK ? apply_locks(r, file) : code;
 }
 
@@ -161,7 +155,7 @@ static int32_t apply_files(struct accel_resolver *r)
     return code;
 }
 
-/* Applies a value of the environment or of the caller, which may spell words as people do; files may not. */
+/* Applies a value of the environment or of the caller. */
 static int32_t apply_text(struct accel_resolver *r, struct accel_key_slot *slot, const char *text, const char *place,
                           const char *reason, uint32_t layer)
 {
@@ -382,10 +376,9 @@ int32_t accel_profile_resolve(const struct accel_profile *profile, const struct 
     }
     if (code == ACCEL_OK)
         code = accel_resolver_write(&r);
-    if (code != ACCEL_OK) {
+    if (code == ACCEL_OK)
+        *out_settings = r.settings;
+    else
         accel_settings_free(r.settings);
-        return code;
-    }
-    *out_settings = r.settings;
-    return ACCEL_OK;
+    return code;
 }

@@ -92,16 +92,12 @@ static int32_t refuse_levels(const struct accel_loader *loader, const struct acc
     const struct accel_setting_row *first, *below;
     char name[80];
     if (key->value == NULL || key->value->kind != ACCEL_YAML_MAPPING || accel_key_find(key->text) ||
-        (accel_key_group_find(key->text) && key->value->first && strcmp(key->value->first->text, "value") == 0))
-        return ACCEL_OK;
-    first = first_of_group(key->text);
-    if (first == NULL)
+        (accel_key_group_find(key->text) && key->value->first && strcmp(key->value->first->text, "value") == 0) ||
+        (first = first_of_group(key->text)) == NULL)
         return ACCEL_OK;
     if (key->value->first) {
         snprintf(name, sizeof(name), "%.30s.%.40s", key->text, key->value->first->text);
-        below = accel_key_find(name);
-        if (below == NULL)
-            below = first_of_group(name);
+        below = accel_key_find(name) ? accel_key_find(name) : first_of_group(name);
         first = below ? below : first;
     }
     accel_loader_refuse(loader, key, "\"%.80s\" is no setting by itself", key->text);
@@ -134,22 +130,23 @@ static int32_t add_one(struct accel_loader *loader, const struct accel_yaml_node
                        const struct accel_condition *conditions, const char *reason)
 {
     struct accel_statement *statement = accel_arena_array(&loader->file->arena, 1, sizeof(*statement));
-    char why[200];
+    char why[200], lower[ACCEL_KEY_LOWER];
+    const char *text;
     int32_t code;
-    if (statement == NULL || (statement->place = place_of(loader, key)) == NULL)
-        return accel_error_no_memory(loader->error, "to read profile %s", loader->file->name);
-    statement->key = known;
     if (value->kind != ACCEL_YAML_TEXT)
         return accel_loader_refuse(loader, value, "a value is plain text");
-    if (!accel_key_parse(statement->key, value->text, &statement->value, why, sizeof(why))) {
+    text = accel_arena_strdup(&loader->file->arena, accel_key_spelling(known, value->text, lower));
+    if (statement == NULL || text == NULL || (statement->place = place_of(loader, key)) == NULL)
+        return accel_error_no_memory(loader->error, "to read profile %s", loader->file->name);
+    if (!accel_key_parse(known, text, &statement->value, why, sizeof(why))) {
         accel_loader_refuse(loader, value, "%s: %s", key->text, why);
         accel_error_remedy(loader->error, "accelctl profile settings %s lists the allowed values", known->name);
         return ACCEL_E_INVALID;
     }
-    code = check_section(loader, key, known, value->text);
+    code = check_section(loader, key, known, text);
     if (code != ACCEL_OK)
         return code;
-    if (strcmp(statement->key->name, "fallback.device") == 0 && strcmp(statement->value.word, "deny") != 0) {
+    if (strcmp(known->name, "fallback.device") == 0 && strcmp(statement->value.word, "deny") != 0) {
         accel_loader_refuse(loader, value,
                             "%s: no file can loosen it to \"%s\": only the caller and the environment "
                             "(ACCEL_FALLBACK_DEVICE) can allow another device",
@@ -160,6 +157,7 @@ static int32_t add_one(struct accel_loader *loader, const struct accel_yaml_node
                            value->text, value->text);
         return ACCEL_E_INVALID;
     }
+    statement->key = known;
     statement->conditions = conditions;
     statement->reason = reason;
     if (loader->file->last)
@@ -200,14 +198,16 @@ static int32_t read_members(const struct accel_loader *loader, const struct acce
 int32_t accel_loader_default(struct accel_loader *loader, const struct accel_yaml_node *key)
 {
     struct accel_member members[] = {{"value", true, ACCEL_YAML_TEXT, false, NULL},
-                                     {"because", true, ACCEL_YAML_TEXT, false, NULL}};
+                                     {"because", loader->layer < ACCEL_LAYER_SYSTEM, ACCEL_YAML_TEXT, false, NULL}};
     int32_t code;
     if (key->value->kind == ACCEL_YAML_TEXT)
         return add_statement(loader, key, key->value, NULL, "");
     code = refuse_levels(loader, key);
     if (code == ACCEL_OK)
         code = read_members(loader, key->value, members, 2);
-    return code == ACCEL_OK ? add_statement(loader, key, members[0].value, NULL, members[1].value->text) : code;
+    return code == ACCEL_OK
+               ? add_statement(loader, key, members[0].value, NULL, members[1].value ? members[1].value->text : "")
+               : code;
 }
 
 /* Returns whether a file may state a fact: those of devices and models belong into files of devices and models. */

@@ -11,11 +11,6 @@
 /* Maximum length of a name; longer names are never near. */
 #define LONGEST_NAME 64u
 
-static uint32_t smaller(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
 static bool is_same_letter(char a, char b)
 {
     return tolower((unsigned char)a) == tolower((unsigned char)b);
@@ -35,9 +30,12 @@ static uint32_t edit_distance(const char *a, const char *b)
         row = oldest;
         row[0] = i;
         for (uint32_t j = 1; j <= b_length; j++) {
-            row[j] = smaller(smaller(above[j], row[j - 1]) + 1, above[j - 1] + !is_same_letter(a[i - 1], b[j - 1]));
-            if (i > 1 && j > 1 && is_same_letter(a[i - 1], b[j - 2]) && is_same_letter(a[i - 2], b[j - 1]))
-                row[j] = smaller(row[j], before[j - 2] + 1);
+            uint32_t longer = above[j] < row[j - 1] ? above[j] + 1 : row[j - 1] + 1;
+            uint32_t other = above[j - 1] + !is_same_letter(a[i - 1], b[j - 1]);
+            row[j] = longer < other ? longer : other;
+            if (i > 1 && j > 1 && is_same_letter(a[i - 1], b[j - 2]) && is_same_letter(a[i - 2], b[j - 1]) &&
+                row[j] > before[j - 2])
+                row[j] = before[j - 2] + 1;
         }
     }
     return row[b_length];
@@ -72,23 +70,19 @@ const char *accel_suggest(const char *name, const char *const *words, uint32_t c
     return best;
 }
 
-static const char *key_name(uint32_t index)
+/* Returns the name of a row of the table of facts or of that of settings, NULL past the last one. */
+static const char *name_at(bool is_fact, uint32_t index)
 {
-    const struct accel_setting_row *row = accel_setting_row_get(index);
-    return row ? row->name : NULL;
-}
-
-static const char *fact_name(uint32_t index)
-{
-    const struct accel_fact_row *row = accel_fact_row_get(index);
-    return row ? row->name : NULL;
+    const struct accel_setting_row *key = is_fact ? NULL : accel_setting_row_get(index);
+    const struct accel_fact_row *fact = is_fact ? accel_fact_row_get(index) : NULL;
+    return key ? key->name : fact ? fact->name : NULL;
 }
 
 /* Returns the nearest name of a table whose first `group` letters are those of `name`, or NULL. */
-static const char *find_nearest(const char *(*name_at)(uint32_t), const char *name, size_t group, uint32_t distance)
+static const char *find_nearest(bool is_fact, const char *name, size_t group, uint32_t distance)
 {
     const char *best = NULL, *known;
-    for (uint32_t i = 0; distance && (known = name_at(i)) != NULL; i++)
+    for (uint32_t i = 0; distance && (known = name_at(is_fact, i)) != NULL; i++)
         if (strncmp(known, name, group) == 0 && accel_is_nearer(name + group, known + group, &distance))
             best = known;
     return best;
@@ -96,7 +90,12 @@ static const char *find_nearest(const char *(*name_at)(uint32_t), const char *na
 
 const char *accel_key_suggest(const char *name)
 {
-    return find_nearest(key_name, name, 0, accel_farthest(name));
+    /* A name without its group, "threads" for "cpu.threads", is nearer than any with other letters. */
+    const char *known, *dot, *best = NULL;
+    for (uint32_t i = 0; (known = name_at(false, i)) != NULL; i++)
+        if ((dot = strchr(known, '.')) && strcmp(dot + 1, name) == 0 && (!best || strlen(known) < strlen(best)))
+            best = known;
+    return best ? best : find_nearest(false, name, 0, accel_farthest(name));
 }
 
 /* A fact of the same group ("device.") that begins with the name is nearest, then another one of the group. */
@@ -104,12 +103,12 @@ const char *accel_known_fact_suggest(const char *name)
 {
     const char *dot = strchr(name, '.'), *known, *best = NULL;
     const size_t length = strlen(name), group = dot ? (size_t)(dot - name) + 1 : 0;
-    for (uint32_t i = 0; dot && length >= group + 2 && (known = fact_name(i)) != NULL; i++)
+    for (uint32_t i = 0; dot && length >= group + 2 && (known = name_at(true, i)) != NULL; i++)
         if (strncmp(known, name, length) == 0)
             return known;
     if (dot)
-        best = find_nearest(fact_name, name, group, accel_farthest(name + group));
-    return best ? best : find_nearest(fact_name, name, 0, accel_farthest(name));
+        best = find_nearest(true, name, group, accel_farthest(name + group));
+    return best ? best : find_nearest(true, name, 0, accel_farthest(name));
 }
 
 const char *accel_key_meant(const char *name)
@@ -117,7 +116,7 @@ const char *accel_key_meant(const char *name)
     /* A name without a dot belongs to no driver option. */
     const char *dot = strchr(name, '.');
     const size_t group = dot ? (size_t)(dot - name) + 1 : 0, rest = strlen(name) - group;
-    return find_nearest(key_name, name, group, dot == NULL ? 0 : rest < 6 ? 2 : (uint32_t)rest / 3 + 1);
+    return find_nearest(false, name, group, dot == NULL ? 0 : rest < 6 ? 2 : (uint32_t)rest / 3 + 1);
 }
 
 const char *accel_did_you_mean(const char *near, char text[ACCEL_DID_YOU_MEAN])

@@ -163,9 +163,12 @@ static int32_t add_key(struct reader *reader, struct accel_yaml_node *mapping, s
     if (key->kind != ACCEL_YAML_TEXT)
         return refuse_at(reader, mark, ACCEL_E_CORRUPT, "a key has to be plain text");
     for (const struct accel_yaml_node *other = mapping->first; other; other = other->next)
-        if (other->hash == key->hash && strcmp(other->text, key->text) == 0)
-            return accel_yaml_refuse(reader->path, key, reader->error, ACCEL_E_CORRUPT,
-                                     "key \"%.80s\" stands at line %u already", key->text, other->line);
+        if (other->hash == key->hash && strcmp(other->text, key->text) == 0) {
+            accel_yaml_refuse(reader->path, key, reader->error, ACCEL_E_CORRUPT,
+                              "key \"%.80s\" stands at line %u already", key->text, other->line);
+            accel_error_remedy(reader->error, "leave one of the two out");
+            return ACCEL_E_CORRUPT;
+        }
     reader->waiting_key[reader->depth - 1] = key;
     return append(reader, mapping, key, mark);
 }

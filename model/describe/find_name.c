@@ -7,8 +7,10 @@
 #include <strings.h>
 
 #include <accel/profile.h>
+#include <accel/quant/format.h>
 
 #include "model/describe/internal.h"
+#include "model/describe/mix.h"
 
 struct search {
     const char *name;  /* as given: "gemma-2b" or "google/gemma-2b" */
@@ -94,20 +96,27 @@ static int32_t ignore_fact(void *data, const struct accel_model_fact *fact)
  * numerals, as in "Name-8B-Instruct". Leaves the text empty if no descriptor is near. */
 static void guess_name(struct accel_context *context, const char *base, char *guess, size_t bytes)
 {
-    char name[DESCRIPTOR_BYTES];
-    char *last = name;
+    char name[DESCRIPTOR_BYTES], type[48] = "";
+    char *last;
 
     if (base == NULL || strlen(base) >= sizeof(name))
         return;
     strcpy(name, base);
+    /* A name of a file has the type of its weights behind that of the model. */
+    last = strrchr(name, '-');
+    if (last != NULL && (model_mix_is_known(last + 1, true) || accel_format_find(last + 1) != ACCEL_TYPE_NONE)) {
+        snprintf(type, sizeof(type), ", with --set weights.type=%.16s", last + 1);
+        *last = '\0';
+    }
+    last = name;
     while (last != NULL) {
         struct accel_error why = {0};
         const int32_t code = accel_model_facts_read(context, name, ignore_fact, NULL, &why);
 
         if (code == ACCEL_OK)
-            snprintf(guess, bytes, "did you mean %s?", name);
-        else if (code == ACCEL_E_NOT_FOUND)
-            snprintf(guess, bytes, "%.*s", (int)bytes - 1, why.remedy);
+            snprintf(guess, bytes, "did you mean %s%s?", name, type);
+        else if (code == ACCEL_E_NOT_FOUND && why.remedy[0] != '\0')
+            snprintf(guess, bytes, "%.*s%s?", (int)strcspn(why.remedy, "?"), why.remedy, type);
         last = strrchr(name, '-');
         if (guess[0] != '\0' || last == NULL || strpbrk(last, "0123456789") != NULL)
             return;
@@ -153,7 +162,7 @@ static void list_relatives(struct accel_context *context, const char *name, stru
 
 void describe_suggest_name(struct accel_context *context, const char *name, struct accel_error *error)
 {
-    char guess[DESCRIPTOR_BYTES + 20] = "";
+    char guess[DESCRIPTOR_BYTES + 80] = "";
     struct relatives relatives = {.list = ""};
 
     guess_name(context, describe_base_name(name), guess, sizeof(guess));
@@ -165,12 +174,11 @@ void describe_suggest_name(struct accel_context *context, const char *name, stru
                            "its config.json, instead",
                            relatives.list);
     else if (guess[0] != '\0')
-        accel_error_remedy(
-            error,
-            "%s accelctl plan plans it by its name; to run a model, download its GGUF file or its folder of "
-            "safetensors, and give its path (accelctl downloads nothing); accel-profile(5) shows how to describe "
-            "another model",
-            guess);
+        accel_error_remedy(error,
+                           "%s accelctl plan plans it by its name; to run a model, download its GGUF file or folder of "
+                           "safetensors, and "
+                           "give its path (nothing is downloaded); accel-profile(5): how to describe another",
+                           guess);
     else
         accel_error_remedy(
             error,

@@ -236,7 +236,7 @@ static int32_t note_conversion(struct accel_model_plan *plan, struct accel_error
 
     for (uint32_t i = 0; i < count; i++)
         converted += accel_plan_weight_get(made, i)->converted;
-    if (converted == 0)
+    if (converted == 0 || plan->subject->model == NULL)
         return ACCEL_OK;
     if (accel_model_description_is_transposed(plan->subject->description))
         note.remedy = "convert_hf_to_gguf.py of llama.cpp makes a GGUF file, which accelctl quantize can convert once "

@@ -197,6 +197,7 @@ static int32_t check_memory(const struct plan_record *record, const struct accel
                             struct accel_error *error)
 {
     struct accel_plan_fit fit = model_plan_verdict(plan);
+    const bool is_users = strncmp(fit.budget_origin, "memory.budget", strlen("memory.budget")) == 0;
 
     if (fit.fits)
         return ACCEL_OK;
@@ -204,10 +205,14 @@ static int32_t check_memory(const struct plan_record *record, const struct accel
         error, ACCEL_E_MEMORY,
         accel_plan_fit_is_of_one(&fit)
             ? "%s: needs %.1f MiB, and one of its devices lacks %.1f MiB now (%s); the plan was made with %.1f MiB"
-            : "%s: needs %.1f MiB, %.1f MiB more than there are now (%s); the plan was made with %.1f MiB",
+        : is_users ? "%s: needs %.1f MiB, %.1f MiB more than the plan may take (%s); the plan was made with %.1f MiB"
+                   : "%s: needs %.1f MiB, %.1f MiB more than there are now (%s); the plan was made with %.1f MiB",
         record->path, (double)fit.needed / MIB, (double)fit.short_by / MIB, fit.budget_origin,
         (double)json_integer_value(json_object_get(plan_record_part(record, "verdict"), "budget")) / MIB);
-    accel_error_remedy(error, "end other programs, or make the plan anew: accelctl plan MODEL --fit");
+    accel_error_remedy(error, is_users
+                                  ? "make the plan anew with a larger memory.budget or without it, or with settings "
+                                    "that need less: accelctl plan MODEL --set memory.budget=SIZE --fit"
+                                  : "end other programs, or make the plan anew: accelctl plan MODEL --fit");
     return ACCEL_E_MEMORY;
 }
 

@@ -101,8 +101,11 @@ int32_t opencl_enumerate(struct gpu_runtime *runtime, const struct accel_hardwar
             sink, -1, ACCEL_E_NOT_FOUND,
             result == NO_PLATFORM ? "the OpenCL loader found no driver (CL_PLATFORM_NOT_FOUND_KHR)"
                                   : "the OpenCL drivers that are installed have no device",
-            "install the driver of the device's vendor; its file in /etc/OpenCL/vendors names it to the "
-            "loader",
+            result == NO_PLATFORM
+                ? "install the driver of the device's vendor; its file in /etc/OpenCL/vendors names it to the loader"
+                : "install the driver of the device's vendor, whose file in /etc/OpenCL/vendors names it to the "
+                  "loader; "
+                  "PoCL has a device only if it may write its cache (POCL_CACHE_DIR, else XDG_CACHE_HOME)",
             error);
     if (result != CL_SUCCESS)
         return opencl_error(error, result, "clGetPlatformIDs");

@@ -318,6 +318,12 @@ try 2 "$accelctl" bench prefill
 one_error "bench prefill: requires a model"
 try 2 "$accelctl" bench "$q8" "$f32"
 one_error "one model at a time"
+grep -q "^  remedy: accelctl bench once for each model" "$work/err" || fail "no remedy of two models"
+# As in llama-bench, a list that is given again is longer; several models are not measured in silence either.
+try 2 "$accelctl" bench -m "$q8" -m "$f32"
+one_error "one model at a time"
+try 0 "$accelctl" bench -p 8 -p 16 -p 24,32 -n 0 -r 1 --json -m "$q8"
+is "$(rows | tr '\n' ';')" "prefill 8;prefill 16;prefill 24;prefill 32;" "rows of a repeated list"
 for option in "--prompt 0" "--prompt 1,x" "--tokens 5," "--depth -1" "--rounds 0" "--type q9" "--shape 1x2"; do
     # shellcheck disable=SC2086
     try 2 "$accelctl" bench operators prefill $option "$q8"

@@ -79,6 +79,13 @@ for words in "nonsense $q8" "$q8 nonsense"; do
 done
 try 2 "$accelctl" bench decode "$q8" "$f32"
 one_error "bench: one model at a time, not '$f32' too"
+# A misspelt variable is not silent in commands that make no plan.
+for words in devices plugins "cache list" "profile list clients" "profile settings cpu"; do
+    # shellcheck disable=SC2086
+    try 0 env ACCEL_DRIVERPATH=/x "$accelctl" $words
+    is "$(cat "$work/err")" \
+        "warn: environment ACCEL_DRIVERPATH: unknown variable without effect; did you mean ACCEL_DRIVER_PATH?" "$words"
+done
 try 0 "$accelctl" --version
 try 2 "$accelctl"
 one_error "a command is required"

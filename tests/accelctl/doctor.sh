@@ -32,6 +32,17 @@ grep "$(printf '\033')" "$work/out" && fail "doctor prints colours into a file"
 XDG_CACHE_HOME=$work/file "$accelctl" doctor >"$work/out" 2>"$work/err"
 has "$work/file/accel: cannot be written"
 has "set XDG_CACHE_HOME to a folder"
+XDG_CACHE_HOME=$work/file "$accelctl" run "$q8" -n 1 Once >"$work/out" 2>"$work/err"
+grep -qxF "cache      not used: $work/file/accel: Not a directory; set XDG_CACHE_HOME to a folder that you may write to" "$work/err" ||
+    { cat "$work/err"; fail "run with a cache that cannot be written"; }
+# A path that is not absolute is ignored, and not in silence. No file system of the kernel takes folders.
+XDG_CACHE_HOME=cache HOME=$work "$accelctl" doctor --all >"$work/out" 2>"$work/err"
+has "$work/.cache/accel: is used, since XDG_CACHE_HOME=cache is no absolute path"
+XDG_CACHE_HOME=cache HOME=$work "$accelctl" run "$q8" -n 1 Once >"$work/out" 2>"$work/err"
+grep -qxF "cache      XDG_CACHE_HOME=cache is no absolute path and ignored: $work/.cache/accel is used" "$work/err" ||
+    { cat "$work/err"; fail "run with a relative XDG_CACHE_HOME"; }
+XDG_STATE_HOME=/proc/x "$accelctl" doctor --all >"$work/out" 2>"$work/err"
+has "/proc/x/accel: cannot be written ("
 # Profiles that are not there.
 mkdir "$work/empty"
 ACCEL_PROFILE_PATH=$work/empty "$accelctl" doctor >"$work/out" 2>"$work/err"

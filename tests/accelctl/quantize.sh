@@ -236,6 +236,11 @@ try 0 "$accelctl" plan "$work/rounded.gguf" --set weights.type=q4
 tr -s ' \n' '  ' <"$work/out" >"$work/line"
 grep -q "once for all runs, of the original weights (F16, BF16 or F32); with --requantize also of this file" "$work/line" ||
     { cat "$work/out"; fail "remedy of a quantized file"; }
+# A run of it is not silent either; one of floats has nothing to tell.
+try 0 "$accelctl" run "$work/rounded.gguf" --set weights.type=q4 -n 1 Once
+grep -qx " *[1-9][0-9]* were quantized in the file: each run rounds them again, .*" "$work/err" || { cat "$work/err"; fail "a run that rounds twice"; }
+try 0 "$accelctl" run "$f32" --set weights.type=q4 -n 1 Once
+grep -q "rounds them again" "$work/err" && fail "a run that rounds once"
 try 0 "$accelctl" plan "$f32" --set weights.type=q4
 has "remedy: accelctl quantize makes a file with the types of the plan, once for all runs"
 grep -q requantize "$work/out" && fail "--requantize for a file of F32"

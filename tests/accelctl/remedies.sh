@@ -216,6 +216,7 @@ chmod -R u+w other
 cp "$src/tests/fixtures/tokenizers/tiny-bpe/tokenizer.json" other/
 try 2 "$accelctl" run other -n 2
 one_error "the prompt is empty, and no token stands before a text of this model (it has no BOS token)"
+grep "^note" "$work/err" && fail "a note on a text that is refused"
 try 3 "$accelctl" eval --text text.txt --against other m.gguf
 one_error "they are no versions of one model"
 grep -q "^  remedy: compare files of one model" "$work/err" || { cat "$work/err"; fail "no remedy of two models"; }

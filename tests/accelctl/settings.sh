@@ -447,6 +447,28 @@ END
 try 3 "$accelctl" plan "$q8" --device cpu
 one_error "with goal latency in force, goal becomes throughput"
 cd "$work" || exit 99
+# Words are spelled as people do, wherever they stand, and a file of the user needs no reason.
+mkdir spelled && cd spelled || exit 99
+printf 'accel-profile: 1\ndefaults:\n  kv.type: q8_0\n  weights.type: Q4_K_M\n  goal: Latency\n  cpu.threads: {value: 1}\n' >accel.yaml
+try 0 "$accelctl" plan llama-2-7b --platform cpu --json
+is "$(value settings.kv.type.k.value) $(value settings.weights.type.value) $(value settings.goal.value) $(value settings.cpu.threads.value)" \
+    "q8 q4_k_m latency 1" "values of accel.yaml"
+rm accel.yaml
+ACCEL_KV_TYPE=Q8_0 try 0 "$accelctl" plan llama-2-7b --platform cpu --json
+is "$(value settings.kv.type.v.value)" q8 "a variable"
+try 2 env ACCEL_KV_TYPE=q5_0 "$accelctl" plan llama-2-7b --platform cpu
+one_error '"q5_0" is none of: auto f32 f16 q8 q4 ('
+# A name without its group, and a type of other bits.
+try 2 "$accelctl" plan "$q8" --set threads=1
+one_error 'setting "threads" is unknown; did you mean "cpu.threads"?'
+printf 'accel-profile: 1\ndefaults: {threads: 1}\n' >accel.yaml
+try 3 "$accelctl" plan "$q8"
+one_error 'setting "threads" is unknown; did you mean "cpu.threads"?'
+rm accel.yaml
+try 2 "$accelctl" plan llama-2-7b --platform cpu --set weights.type=IQ2_XXS
+one_error "weights.type has no value 'IQ2_XXS'"
+grep -q "^  remedy: q2_k is the nearest in size" "$work/err" || fail "a type of llama.cpp: $(cat "$work/err")"
+cd "$work" || exit 99
 # Several texts are decoded in one step, and with goal=latency one after another.
 for goal in balanced latency; do
     try 0 "$accelctl" run "$q8" --device cpu --greedy -n 2 -p Once -p Upon -p A --json --no-cache --set goal=$goal

@@ -393,18 +393,28 @@ static void layers_on_processors(void **state)
     accel_tables_free(tables);
 }
 
-/* What helps every model comes before what helps models whose answers are scores. */
+/* What helps every model comes before what helps models whose answers are scores, which those that generate have not. A
+ * browser that nobody uses is not left. */
 static void accuracy_of_all_models(void **state)
 {
     static const char *const scores[] = {"accuracy.parameters", "accuracy.heads", "accuracy.ensemble",
                                          "accuracy.threshold"};
+    static const struct accel_named_value vision = {"model.kind", "vision", "test"};
+    static const struct accel_named_value generation = {"model.kind", "generation", "test"};
+    static const struct accel_named_value safari = {"client.name", "safari", "test"};
     struct accel_tables *tables = load();
+    const struct accel_advice *client =
+        accel_advice_get(tables, "limits", rank_of(tables, "limits", "limits.client") - 1);
     (void)state;
     for (size_t i = 0; i < sizeof(scores) / sizeof(scores[0]); i++) {
         uint32_t rank = rank_of(tables, "accuracy", scores[i]);
         assert_true(rank > rank_of(tables, "accuracy", "accuracy.bits"));
         assert_non_null(strstr(accel_advice_get(tables, "accuracy", rank - 1)->text, "scores"));
+        assert_true(accel_advice_applies(tables, accel_advice_get(tables, "accuracy", rank - 1), &vision, 1));
+        assert_false(accel_advice_applies(tables, accel_advice_get(tables, "accuracy", rank - 1), &generation, 1));
     }
+    assert_true(accel_advice_applies(tables, client, &safari, 1));
+    assert_false(accel_advice_applies(tables, client, &vision, 1));
     accel_tables_free(tables);
 }
 

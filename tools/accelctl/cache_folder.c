@@ -31,6 +31,28 @@ static void find_folder(struct cache_folder *list)
         list->folder[0] = '\0';
 }
 
+bool cache_folder_fault(char *text, size_t size)
+{
+    const char *cache = secure_getenv("XDG_CACHE_HOME");
+    struct cache_folder list = {.count = 0};
+    char *end;
+
+    find_folder(&list);
+    end = strrchr(list.folder, '/');
+    if (end == NULL)
+        return false;
+    /* The folder above has what is known of the drivers, so that a run finds it unless it cannot be made. */
+    *end = '\0';
+    if (access(list.folder, W_OK | X_OK) != 0)
+        snprintf(text, size, "not used: %s: %s; set XDG_CACHE_HOME to a folder that you may write to", list.folder,
+                 strerror(errno));
+    else if (cache != NULL && cache[0] != '\0' && cache[0] != '/')
+        snprintf(text, size, "XDG_CACHE_HOME=%.100s is no absolute path and ignored: %s is used", cache, list.folder);
+    else
+        return false;
+    return true;
+}
+
 /* Parses DRIVER-FINGERPRINT, DRIVER-weights-HASH, or one of these with the suffix of a writer; other names in the
  * folder are not ours. */
 static uint32_t parse_name(const char *name, struct cached_file *out_file)

@@ -4,6 +4,8 @@
 #ifndef ACCELCTL_CACHE_FOLDER_H
 #define ACCELCTL_CACHE_FOLDER_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <accel/run.h>
@@ -31,6 +33,10 @@ struct cache_folder {
  * is not followed. Free it in any case. */
 int cache_folder_read(struct cache_folder *out_list);
 void cache_folder_free(struct cache_folder *list);
+
+/* Writes why a run that has ended has stored nothing there, or has stored it elsewhere than XDG_CACHE_HOME names; false
+ * if neither is so. */
+bool cache_folder_fault(char *text, size_t size);
 
 /* Removes a file. Answers 0, or errno: EBUSY if a process is writing it, which leaves the file, ENOENT if another
  * process has removed it. */

@@ -23,7 +23,7 @@ enum {
 
 enum option_type {
     OPTION_FLAG,    /* uint32_t, set to 1 */
-    OPTION_TEXT,    /* const char *, the last one counts */
+    OPTION_TEXT,    /* const char *, the last one counts; of lists "N,N..." every one */
     OPTION_NUMBER,  /* uint64_t */
     OPTION_NAMED,   /* struct named_number */
     OPTION_REAL,    /* double */

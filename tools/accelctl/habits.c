@@ -11,6 +11,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "tools/accelctl/words.h"
+
 /* ---- names of options that are here ---- */
 
 static const struct {
@@ -84,6 +86,10 @@ static const struct {
 } refused_values[] = {
     {"kv.type.k kv.type.v kv.type", "bf16 q4_1 iq4_nl q5_0 q5_1",
      "keys and values are cached as f32, f16, q8_0 (q8) or q4_0 (q4)"},
+    {"weights.type", "iq1_s iq1_m iq2_xxs iq2_xs iq2_s iq2_m tq1_0 tq2_0",
+     "q2_k is the nearest in size; accelctl profile settings weights.type lists the types"},
+    {"weights.type", "iq3_xxs iq3_xs iq3_s iq3_m",
+     "q3_k_s is the nearest in size; accelctl profile settings weights.type lists the types"},
 };
 
 /* Options whose value may be missing: the words that are taken as one, and the word that a missing one means. */
@@ -185,12 +191,14 @@ static const struct {
     {"run", "-no-cnv --no-conversation", "chat"},
 };
 
-/* Flags without effect: chat templates are rendered as the file has them, and there is no warm-up run. */
+/* Flags without effect: chat templates are rendered as the file has them, there is no warm-up run, and chat is a
+ * conversation. */
 static const struct {
     const char *commands;
     const char *words;
 } always[] = {
     {"run chat", "--jinja --no-warmup --no-escape"},
+    {"chat", "-cnv --conversation"},
 };
 
 const char *cleared_option(const char *command, const char *word)
@@ -305,6 +313,8 @@ static const struct {
      "accelctl plan MODEL --fit lists what to change until the model fits"},
     {"chat", "-p --prompt -f --file",
      "--system TEXT is the system message; accelctl run MODEL --chat --prompt TEXT answers one message"},
+    {"chat", "-st --single-turn", "accelctl run MODEL --chat --prompt TEXT answers one message"},
+    {"chat", "-no-cnv --no-conversation", "accelctl run MODEL --prompt TEXT continues a text without a chat template"},
     {"chat", "-e --escape", "the shell makes escapes: --system $'one line\\nanother'"},
     {"run chat", "--max-tokens --max-new-tokens --num-predict", "-n N"},
     {"run chat plan", "--num-ctx --max-model-len", "-c N"},
@@ -412,8 +422,7 @@ static bool is_address(const char *value)
 const char *instead_of_setting(const char *command, const char *key, const char *value)
 {
     for (size_t i = 0; i < COUNT(refused_values); i++)
-        if (has_word(refused_values[i].key, key, strlen(key)) &&
-            has_word(refused_values[i].words, value, strlen(value)))
+        if (has_word(refused_values[i].key, key, strlen(key)) && is_one_of(refused_values[i].words, value))
             return refused_values[i].instead;
     if (strcmp(command, "bench") == 0 && strchr(value, ',') != NULL)
         return "a benchmark is of one value: accelctl bench once for each; -p, -n, -d and --sequences take lists";

@@ -299,6 +299,21 @@ static int refuse_second_device(const struct parser *p, const char *first, const
     return report_error_text(p->json, EXIT_USAGE, "usage", text, remedy);
 }
 
+/* Appends to a list "N,N...", as llama-bench does with an option that is repeated. The texts live until the end, since
+ * the command's struct refers to them. */
+static int append_to_list(const struct parser *p, const char **list, const char *value)
+{
+    static char *texts[LIST_MOST];
+    static uint32_t count;
+
+    if (count == LIST_MOST)
+        return complain(p, "more than %d of %s", LIST_MOST, p->spelling);
+    if (asprintf(&texts[count], "%s,%s", *list, value) < 0)
+        return report_error_text(p->json, EXIT_SHORT, "ACCEL_E_MEMORY", "no memory for a list of values", NULL);
+    *list = texts[count++];
+    return -1;
+}
+
 static int store(struct parser *p, const struct option_row *row, const char *value)
 {
     void *place = (char *)p->target + row->offset;
@@ -315,6 +330,8 @@ static int store(struct parser *p, const struct option_row *row, const char *val
             return refuse_second_device(p, *(const char **)place, value);
         if (instead_of_value(p->command->name, row->name, value) != NULL)
             return refuse_value(p, row, value);
+        if (*(const char **)place != NULL && strstr(row->argument, "...") != NULL)
+            return append_to_list(p, place, value);
         *(const char **)place = value;
         return -1;
     case OPTION_LIST:
@@ -327,9 +344,9 @@ static int store(struct parser *p, const struct option_row *row, const char *val
     case OPTION_SETTING:
         return store_setting(p, row, value);
     case OPTION_ARGUMENT:
-        /* It is the first argument, and the last of the same option counts. The array has space, since the option's
-         * words were removed from it. */
-        if (!p->has_option_argument)
+        /* It is the first argument. The last of the same option counts, but bench refuses several models. The array has
+         * space, since the option's words were removed from it. */
+        if (!p->has_option_argument || strcmp(p->command->name, "bench") == 0)
             memmove(p->arguments + 1, p->arguments, (size_t)p->positional_count++ * sizeof(*p->arguments));
         p->has_option_argument = true;
         p->arguments[0] = (char *)value;

@@ -54,6 +54,22 @@ static bool refuses_option(const struct common *common, const char *set, const c
     return true;
 }
 
+/* Refuses a type of weights that llama.cpp has, and names the nearest here: the nearest word is one of other bits. */
+static bool refuses_type(const struct common *common, const char *option, const char *item, int *out_exit)
+{
+    static const char key[] = "weights.type=";
+    const char *instead =
+        strncmp(item, key, strlen(key)) == 0 ? instead_of_setting("", "weights.type", item + strlen(key)) : NULL;
+    char text[200];
+
+    if (instead == NULL)
+        return false;
+    snprintf(text, sizeof(text), "command line %s %.100s: weights.type has no value '%.40s'", option, item,
+             item + strlen(key));
+    *out_exit = report_error_text(common->json, EXIT_USAGE, "usage", text, instead);
+    return true;
+}
+
 /* Appends the settings of one option to `overrides`; each of its texts is KEY=VALUE. */
 static int add_settings(const struct common *common, const char *option, const struct text_list *sets,
                         struct accel_named_value *overrides, uint32_t *count, char **at)
@@ -73,7 +89,8 @@ static int add_settings(const struct common *common, const char *option, const s
                                        "%s requires KEY=VALUE, not '%.200s'", option, item);
         if (is_weaker(sets, i))
             continue;
-        if (sets->words[i] == NULL && refuses_option(common, option, item, &code))
+        if (sets->words[i] == NULL &&
+            (refuses_option(common, option, item, &code) || refuses_type(common, option, item, &code)))
             return code;
         overrides[*count].key = keep(at, "", item, (size_t)(equals - item));
         word = setting_word(overrides[*count].key, equals + 1);

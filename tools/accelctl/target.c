@@ -42,6 +42,8 @@ static const char *what_is_wrong(const char *path, enum target kind, char text[2
     size_t length = strlen(path);
     struct stat facts;
 
+    if (strcmp(path, "-") == 0)
+        return "is no name of a file here; ./- is one";
     if (length == 0)
         return "the name of the file to write is empty";
     if (path[length - 1] == '/')

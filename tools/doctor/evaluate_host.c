@@ -204,6 +204,7 @@ static void check_folder(struct accel_doctor_evaluation *doctor, const struct fo
     const struct accel_evidence_item *item = accel_evidence_find(doctor->evidence, "folder", folder->name);
     const char *path = accel_evidence_value(item, "path");
     const char *free_bytes = accel_evidence_value(item, "free");
+    const char *ignored = accel_evidence_value(item, "ignored");
     uint64_t free_space = free_bytes ? strtoull(free_bytes, NULL, 10) : UINT64_MAX;
     struct accel_doctor_row row = ROW(GOOD, "folders", folder->check, path ? path : folder->name, .origin = path);
     if (item == NULL) {
@@ -216,6 +217,10 @@ static void check_folder(struct accel_doctor_evaluation *doctor, const struct fo
         row.text = accel_doctor_text(doctor, "%" PRIu64 " MiB are left on its disk", free_space >> 20);
         row.remedy =
             accel_doctor_text(doctor, "free space there, or set %s to a folder on another disk", folder->variable);
+    } else if (ignored) {
+        row.state = ACCEL_DOCTOR_WARN;
+        row.text = accel_doctor_text(doctor, "is used, since %s=%s is no absolute path", folder->variable, ignored);
+        row.remedy = accel_doctor_text(doctor, "set %s to an absolute path, or unset it", folder->variable);
     } else {
         row.text = accel_evidence_is(item, "exists") ? "can be written" : "will be created on first use";
     }

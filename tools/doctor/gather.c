@@ -81,6 +81,18 @@ static char *nearest(const char *folder)
     return path;
 }
 
+/* Makes a folder in another one and removes it, since a file system such as /proc has none of users, whatever the
+ * rights. Returns 0 or errno. */
+static int try_to_make(const char *folder)
+{
+    char *path = accel_file_join(folder, "doctor.XXXXXX");
+    int failure = path == NULL ? ENOMEM : mkdtemp(path) == NULL ? errno : 0;
+    if (failure == 0)
+        rmdir(path);
+    free(path);
+    return failure;
+}
+
 static const char *reason_of(int failure)
 {
     if (failure == ENOSPC || failure == EDQUOT)
@@ -88,33 +100,38 @@ static const char *reason_of(int failure)
     return failure == EROFS ? "read-only" : failure == EACCES || failure == EPERM ? "denied" : "other";
 }
 
-static void gather_folder(struct accel_evidence *evidence, const char *name, const char *folder)
+static void gather_folder(struct accel_evidence *evidence, const char *name, const char *variable, const char *folder)
 {
+    const char *value = secure_getenv(variable);
     struct accel_evidence_item *item = accel_evidence_add(evidence, "folder", name);
     char *there = nearest(folder);
     bool exists = there && strcmp(there, folder) == 0;
     struct statvfs facts;
     int failure = ENOMEM;
     if (there)
-        failure = exists ? try_to_write(there) : access(there, W_OK | X_OK) == 0 ? 0 : errno;
+        failure = exists ? try_to_write(there) : try_to_make(there);
     accel_evidence_put(evidence, item, "path", folder);
+    if (value && *value && *value != '/')
+        accel_evidence_put(evidence, item, "ignored", value);
     accel_evidence_flag(evidence, item, "exists", exists);
     accel_evidence_flag(evidence, item, "writable", failure == 0);
     if (failure != 0)
         accel_evidence_put(evidence, item, "reason", reason_of(failure));
+    if (failure != 0 && strcmp(reason_of(failure), "other") == 0)
+        accel_evidence_put(evidence, item, "error", strerror(failure));
     if (there && !exists)
         accel_evidence_put(evidence, item, "nearest", there);
-    if (there && statvfs(there, &facts) == 0)
+    if (there && statvfs(there, &facts) == 0 && facts.f_blocks != 0)
         accel_evidence_number(evidence, item, "free", (uint64_t)facts.f_bavail * facts.f_frsize);
     free(there);
 }
 
 /* Checks one of the user's folders. Takes ownership of `path`; if it is NULL, `why` has the reason. */
-static void gather_user_folder(struct accel_evidence *evidence, const char *name, char *path,
+static void gather_user_folder(struct accel_evidence *evidence, const char *name, const char *variable, char *path,
                                const struct accel_error *why)
 {
     if (path)
-        gather_folder(evidence, name, path);
+        gather_folder(evidence, name, variable, path);
     else
         accel_evidence_put(evidence, accel_evidence_add(evidence, "folder", name), "error", why->text);
     free(path);
@@ -128,11 +145,11 @@ static void gather_folders(const struct accel_context *context, struct accel_evi
         path = strdup(context->options.cache_path);
     else
         accel_file_user_folder(ACCEL_USER_CACHE, &path, &error);
-    gather_user_folder(evidence, "cache", path, &error);
+    gather_user_folder(evidence, "cache", "XDG_CACHE_HOME", path, &error);
     accel_error_clear(&error);
     path = NULL;
     accel_file_user_folder(ACCEL_USER_STATE, &path, &error);
-    gather_user_folder(evidence, "state", path, &error);
+    gather_user_folder(evidence, "state", "XDG_STATE_HOME", path, &error);
 }
 
 /* ---- requirements of hardware ---- */

@@ -259,7 +259,7 @@ static void slash_regenerate(struct chat *chat, const char *text)
 
     (void)text;
     if (c->count == 0) {
-        chat_refuse(chat, "/regenerate: there is no answer yet", NULL);
+        chat_refuse(chat, "/regenerate: there is no answer yet", "type a message first");
         return;
     }
     fill_sampling(&chat->sampling, &sampling);

@@ -165,8 +165,11 @@ static int read_subjects(struct bench *bench, int count, char **arguments)
             word = bench->path;
         if (bench->path != NULL && stat(word, &file) != 0)
             return refuse_subject(bench, word, NULL, "");
-        if (bench->path != NULL)
-            return refuse(bench, "bench: one model at a time, not '%.100s' too", word);
+        if (bench->path != NULL) {
+            snprintf(words, sizeof(words), "bench: one model at a time, not '%.80s' too", word);
+            return report_error_text(bench->chosen->common.json, EXIT_USAGE, "usage", words,
+                                     "accelctl bench once for each model; --against FILE compares two runs");
+        }
         bench->path = word;
     }
     if (bench->chosen->explain && !(subjects == 1 && bench->wanted[BENCH_OPERATORS] && bench->path == NULL))

@@ -15,6 +15,7 @@
 #include "tools/accelctl/elapsed.h"
 #include "tools/accelctl/model.h"
 #include "tools/accelctl/print/where.h"
+#include "tools/accelctl/profile/profile.h"
 #include "tools/accelctl/progress.h"
 #include "tools/accelctl/words.h"
 #include "tools/measure/team.h"
@@ -91,9 +92,16 @@ static int list_cache(const struct cache_options *chosen, const char *const *dri
 {
     struct cache_folder list;
     char bytes[32], age[32], name[CACHED_NAME_BYTES], model[ACCEL_WEIGHTS_LABEL];
-    int native = cache_folder_read(&list), code = EXIT_DONE;
+    int native, code;
+    struct accel_context *context = open_undiscovered(&chosen->common, &code);
 
     (void)drivers, (void)count;
+    if (context == NULL)
+        return code;
+    warn_variables(context);
+    close_context(context);
+    native = cache_folder_read(&list);
+    code = EXIT_DONE;
     if (native != 0) {
         code = refuse_folder(chosen->common.json, &list, native);
     } else if (chosen->common.json) {

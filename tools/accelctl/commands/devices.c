@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "tools/accelctl/common.h"
+#include "tools/accelctl/profile/profile.h"
 
 struct devices_options {
     struct common common;
@@ -224,6 +225,7 @@ static int run(int count, char **arguments, const struct command *command)
     context = open_context(&chosen.common, &code);
     if (context == NULL)
         return code;
+    warn_variables(context);
     code = EXIT_DONE;
     if (chosen.common.json) {
         code = print_json(all_json(context), "accelctl/devices/1");

@@ -224,11 +224,14 @@ static int print_whole(const struct plan_options *chosen, const struct opened *o
 /* Prints the path to which --out wrote the plan above, and whether a run can follow it. */
 static void print_out(const struct opened *opened, const char *path)
 {
+    struct accel_plan_fit fit = {.size = sizeof(fit)};
+    const bool fits = accel_plan_fit(accel_model_plan_plan(opened->made), &fit, NULL) != ACCEL_OK || fit.fits;
     char name[4096];
 
     print("written    %s, %s\n", clean_text(path, name, sizeof(name)),
-          opened->session != NULL ? "for accelctl run to repeat"
-                                  : "to read or to compare: accelctl run follows no plan by formula");
+          opened->session == NULL ? "to read or to compare: accelctl run follows no plan by formula"
+          : fits                  ? "for accelctl run to repeat"
+                                  : "which accelctl run refuses as long as it does not fit");
 }
 
 /* Answers what the options request of the open plan. */
@@ -306,11 +309,13 @@ static int run(int count, char **arguments, const struct command *command)
         return refuse_option_word(chosen.common.json, "plan", "emit", option_words("plan", "emit"), chosen.emit);
     if (chosen.emit != NULL && chosen.common.json)
         return report_error_text(1, EXIT_USAGE, "usage", "plan: --emit prints a call, not JSON", NULL);
-    if ((uint32_t)chosen.fit + chosen.most + (chosen.advise != NULL) + (chosen.explain != NULL) +
+    /* --emit prints the call of the plan that --fit finds. */
+    if ((chosen.fit && chosen.emit == NULL) + chosen.most + (chosen.advise != NULL) + (chosen.explain != NULL) +
             (chosen.emit != NULL) >
         1)
         return report_error_text(chosen.common.json, EXIT_USAGE, "usage",
-                                 "plan: only one of --fit, --max-context, --advise, --explain and --emit can be given",
+                                 "plan: only one of --fit, --max-context, --advise, --explain and --emit can be given, "
+                                 "or --fit and --emit",
                                  NULL);
     if (chosen.out != NULL && (chosen.most || chosen.advise != NULL || chosen.explain != NULL || chosen.emit != NULL))
         return report_error_text(

@@ -7,6 +7,7 @@
 #include "tools/accelctl/certificate.h"
 #include "tools/accelctl/common.h"
 #include "tools/accelctl/driver_options.h"
+#include "tools/accelctl/profile/profile.h"
 
 struct plugins_options {
     struct common common;
@@ -129,6 +130,7 @@ static int run(int count, char **arguments, const struct command *command)
     context = open_context(&chosen.common, &code);
     if (context == NULL)
         return code;
+    warn_variables(context);
     code = EXIT_DONE;
     list = json_array();
     if (!chosen.common.json)

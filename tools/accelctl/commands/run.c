@@ -12,6 +12,7 @@
 
 #include <accel/model/generate.h>
 
+#include "tools/accelctl/cache_folder.h"
 #include "tools/accelctl/elapsed.h"
 #include "tools/accelctl/output.h"
 #include "tools/accelctl/print/more.h"
@@ -187,10 +188,17 @@ static uint64_t allocated_peak(const struct opened *opened, uint64_t *out_reside
 static void print_weights(const struct accel_session *session)
 {
     const struct accel_plan *plan = accel_session_plan(session);
+    const uint32_t again = count_rounded_again(plan);
     char types[600];
 
     if (converts_weights(plan))
         fprintf(error_output(), "weights    in this run: %s\n", types_text(plan, types, sizeof(types)));
+    if (again != 0)
+        fprintf(error_output(),
+                "           %" PRIu32
+                " were quantized in the file: each run rounds them again, on top of the file's error; "
+                "accelctl quantize of the original weights rounds once\n",
+                again);
     print_reports(session, 0, 0, NULL);
 }
 
@@ -340,11 +348,14 @@ static void record_run(const struct run_options *chosen, const struct opened *op
     struct accel_error error = {0};
     uint64_t resident;
     uint64_t peak = allocated_peak(opened, &resident);
+    char fault[CACHE_PATH_BYTES + 200];
 
     if (!chosen->common.no_cache &&
         history_record_run(opened, result, peak, resident, disk_per_step(listener, result), &error) != ACCEL_OK &&
         !chosen->quiet && !chosen->common.json)
         fprintf(error_output(), "history    not recorded: %s\n", error.text);
+    if (!chosen->common.no_cache && !chosen->quiet && !chosen->common.json && cache_folder_fault(fault, sizeof(fault)))
+        fprintf(error_output(), "cache      %s\n", fault);
 }
 
 /* Prints the error or the rates after the text. */
@@ -488,13 +499,13 @@ static int run_model(const struct run_options *chosen, struct opened *opened)
     begin_cancellation(opened->session);
     /* Errors of texts are reported before anything is loaded or compiled. */
     status = accel_tokenizer_create_file(accel_model_file_of(opened->model), &tokenizer, &error);
-    if (status == ACCEL_OK && !chosen->quiet && !chosen->common.json)
-        print_template_note(chosen, tokenizer);
     if (status == ACCEL_OK && chosen->text_count < 2 && !chosen->lines) {
         status = make_prompt(tokenizer, accel_model_file_path(accel_model_file_of(opened->model)), &chosen->prompt,
                              &prompt, &error);
         prompt_is_wrong = status == ACCEL_E_INVALID;
     }
+    if (status == ACCEL_OK && !chosen->quiet && !chosen->common.json)
+        print_template_note(chosen, tokenizer);
     if (status == ACCEL_OK)
         status = load_session(opened, &error);
     elapsed_end(&elapsed);

@@ -112,15 +112,33 @@ static void print_window(const struct opened *opened)
     print_wrapped((uint32_t)print("%*s", HEAD, ""), HEAD, line);
 }
 
-/* Prints that a profile plans a context below the trained one although most of the memory stays free. */
-static void print_start(const struct accel_plan *plan, bool is_below)
+/* Returns whether the model fits with the context that it was trained for. */
+static bool fits_trained(const struct opened *opened)
 {
+    char value[32];
+    const struct accel_named_value context = {"context", value, "trained"};
+    struct accel_model_plan *made = NULL;
+    struct accel_plan_fit fit = {.size = sizeof(fit)};
+    bool fits;
+
+    snprintf(value, sizeof(value), "%" PRIu64 "tok", fact_number(opened, "model.context"));
+    fits = accel_model_plan_vary(opened->made, &context, 1, &made, NULL) == ACCEL_OK &&
+           accel_plan_fit(accel_model_plan_plan(made), &fit, NULL) == ACCEL_OK && fit.fits;
+    accel_model_plan_free(made);
+    return fits;
+}
+
+/* Prints that a profile plans a context below the trained one although most of the memory stays free, or the trained
+ * one fits. */
+static void print_start(const struct opened *opened, bool is_below)
+{
+    const struct accel_plan *plan = accel_model_plan_plan(opened->made);
     const struct accel_plan_setting *context = accel_plan_setting_find(plan, "context");
     struct accel_plan_fit fit = {.size = sizeof(fit)};
     char place[300], line[400];
 
     if (!is_below || !accel_plan_is_recommended(plan, "context") || accel_plan_fit(plan, &fit, NULL) != ACCEL_OK ||
-        !fit.fits || fit.needed > fit.budget / 2)
+        !fit.fits || (fit.needed > fit.budget / 2 && !fits_trained(opened)))
         return;
     snprintf(line, sizeof(line), "less than fits (%s): see --max-context, and --explain context",
              short_places(context->place, place, sizeof(place)));
@@ -140,7 +158,7 @@ void print_context(const struct opened *opened)
              strcmp(context, "1") == 0 ? "" : "s", strcmp(context, trained) == 0 ? "as many" : trained, sequences,
              strcmp(sequences, "1") == 0 ? "" : "s", plan_setting_text(plan, "batch"));
     print_wrapped((uint32_t)print("context    "), HEAD, line);
-    print_start(plan, strtoull(context, NULL, 10) < strtoull(trained, NULL, 10));
+    print_start(opened, strtoull(context, NULL, 10) < strtoull(trained, NULL, 10));
     print_window(opened);
 }
 

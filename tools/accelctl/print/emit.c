@@ -30,6 +30,10 @@ struct flag_row {
 /* Why -fa off is not said: the reason of the row of which the type of values decides the flag. */
 static const char flash_only[] = "its quantized cache of values requires -fa on";
 
+/* What to do about weights that the plan has in another type than the file. */
+static const char to_gguf[] =
+    "write the file in a type of GGUF first: accelctl quantize IN OUT Q4_K_M, or llama-quantize";
+
 static const struct flag_row llama_rows[] = {
     {"context", "-c ", NULL, ""},
     {"sequences", "-np ", NULL, ""},
@@ -42,8 +46,8 @@ static const struct flag_row llama_rows[] = {
     {"attention.kernel", "", "auto= tiled=-fa,on eager=-fa,off", flash_only},
     {"weights.load", "", "auto= map= read=--no-mmap", ""},
     {"compute.activations", "", "q8=", "its kernels for quantized weights round activations to 8 bits always"},
-    {"weights.type", "",
-     "auto=", "write the file in a type of GGUF first: accelctl quantize IN OUT Q4_K_M, or llama-quantize"},
+    {"weights.type", "", "auto=", to_gguf},
+    {"precision.adaptive", "", "false=", to_gguf},
     {"attention.page", "", NULL, "its cache has no pages"},
     {"memory.budget", "", "auto=", "it knows no budget"},
     {"kv.enabled", "", "true=", "it always keeps a cache"},
@@ -65,6 +69,7 @@ static const struct flag_row vllm_rows[] = {
     {"kv.type.v", "", "auto= f16=", "its 8 bits are another format, and K and V have one type"},
     {"weights.load", "", "auto= read=", "it always copies weights"},
     {"weights.type", "", "auto=", "the model is converted to that type first"},
+    {"kv.enabled", "", "true=", "it always keeps a cache"},
     {"compute.activations", "", "f32=", "it does not round activations beside such weights"},
     {"cpu.threads", "", NULL, "set by the variable VLLM_CPU_OMP_THREADS_BIND of its CPU build"},
     {"cpu.pin", "", NULL, "set by the variable VLLM_CPU_OMP_THREADS_BIND of its CPU build"},

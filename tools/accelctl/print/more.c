@@ -10,9 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <accel/quant/format.h>
+
 #include "tools/accelctl/output.h"
 #include "tools/accelctl/print/brief.h"
 #include "tools/accelctl/print/plan.h"
+#include "tools/accelctl/print/where.h"
 
 /* Columns where the origins of facts, and the reasons of rows, begin. */
 enum { ORIGIN = 42, REASON = 54 };
@@ -118,6 +121,20 @@ uint32_t converts_weights(const struct accel_plan *plan)
         if (accel_plan_weight_get(plan, i)->converted)
             return 1;
     return 0;
+}
+
+uint32_t count_rounded_again(const struct accel_plan *plan)
+{
+    struct accel_format format;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < accel_plan_weight_count(plan); i++) {
+        const struct accel_plan_weight *weight = accel_plan_weight_get(plan, i);
+
+        count += weight->converted && accel_format_describe(weight->file_type, &format) == ACCEL_OK &&
+                 format.kind != ACCEL_FORMAT_SCALAR;
+    }
+    return count;
 }
 
 const char *types_text(const struct accel_plan *plan, char *line, size_t size)
@@ -318,6 +335,25 @@ static void print_past(const struct accel_plan *plan)
               100 * past.worst);
 }
 
+/* Returns whether a fact is from the command line. */
+static bool is_given(const struct accel_plan *plan, const char *key)
+{
+    for (uint32_t i = 0; i < accel_plan_fact_count(plan); i++)
+        if (strcmp(accel_plan_fact_get(plan, i)->key, key) == 0)
+            return strncmp(accel_plan_fact_get(plan, i)->origin, "command line", strlen("command line")) == 0;
+    return false;
+}
+
+/* Prints that the bandwidth of a described device is that of one with other memory. */
+static void print_bandwidth(const struct accel_plan *plan)
+{
+    if (accel_plan_device(plan) == NULL && plan_fact(plan, "device.bandwidth") != NULL &&
+        is_given(plan, "device.memory") && !is_given(plan, "device.bandwidth"))
+        print_wrapped((uint32_t)print("%*s", HEAD, ""), HEAD,
+                      "device.bandwidth is that of the profile, whose device has other memory, and may be a slower "
+                      "one: --set device.bandwidth=SIZE");
+}
+
 void print_speed(const struct accel_plan *plan, uint32_t all)
 {
     const int64_t sequences = accel_plan_setting_find(plan, "sequences")->number;
@@ -326,7 +362,7 @@ void print_speed(const struct accel_plan *plan, uint32_t all)
         const struct accel_plan_speed *speed = accel_plan_speed_get(plan, i);
         char bytes[32], range[120] = "not known", origin[500], line[700], low[32], high[32];
 
-        if (speed->lower > 0 && speed->lower < speed->upper)
+        if (speed->lower > 0 && strcmp(number_text(speed->lower, low), number_text(speed->upper, high)) != 0)
             snprintf(range, sizeof(range), "%s to %s tokens/s", number_text(speed->lower, low),
                      number_text(speed->upper, high));
         else if (speed->upper > 0)
@@ -336,12 +372,15 @@ void print_speed(const struct accel_plan *plan, uint32_t all)
         if (sequences > 1 && speed->upper > 0 && strcmp(speed->name, "written") == 0)
             strcat(range, " for one sequence");
         short_places(speed->origin, origin, sizeof(origin));
+        if (accel_plan_device(plan) == NULL && plan_fact(plan, "device.bandwidth") == NULL && speed->upper <= 0)
+            snprintf(origin, sizeof(origin), "no bandwidth is stated: --set device.bandwidth=SIZE");
         if (all)
             snprintf(line, sizeof(line), "%s, %s a step (%s)", range, bytes_text(speed->step_bytes, bytes), origin);
         else
             snprintf(line, sizeof(line), "%s (%s)", range, origin);
         print_wrapped((uint32_t)print("%-*s%s ", HEAD, i == 0 ? "speed" : "", speed_name(speed->name)), HEAD, line);
     }
+    print_bandwidth(plan);
     if (all)
         print_past(plan);
 }

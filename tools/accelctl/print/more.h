@@ -16,6 +16,9 @@ void print_types(const struct accel_plan *plan);
 const char *types_text(const struct accel_plan *plan, char *line, size_t size);
 /* Returns 1 if a run converts weights on loading. */
 uint32_t converts_weights(const struct accel_plan *plan);
+
+/* Counts the weights that a run converts and that are quantized in the file. */
+uint32_t count_rounded_again(const struct accel_plan *plan);
 void print_parts(const struct accel_plan *plan);
 /* Prints the device of each range of layers. */
 void print_layers(const struct accel_plan *plan);

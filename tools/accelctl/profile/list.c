@@ -150,6 +150,7 @@ int profile_list(const struct profile_options *chosen, int count, char **argumen
     if (code >= 0)
         return code;
     code = EXIT_DONE;
+    warn_unknown_variables(&files);
     if (chosen->common.json)
         code = print_json(list_json(&files, layer), "accelctl/profile-list/1");
     else if (chosen->names)

@@ -66,6 +66,29 @@ int open_profiles(const struct common *common, struct profile_files *files)
     return code;
 }
 
+/* ---- variables ---- */
+
+static void warn_variable(void *data, const char *name, const char *near)
+{
+    (void)data;
+    fprintf(error_output(), "warn: environment %s: unknown variable without effect%s%s%s\n", name,
+            near == NULL ? "" : "; did you mean ", near == NULL ? "" : near, near == NULL ? "" : "?");
+}
+
+void warn_unknown_variables(const struct profile_files *files)
+{
+    profile_unknown_variables(files, warn_variable, NULL);
+}
+
+void warn_variables(const struct accel_context *context)
+{
+    struct profile_files files = {0};
+
+    if (profile_files_read(&files, context, NULL, NULL) == ACCEL_OK)
+        warn_unknown_variables(&files);
+    profile_files_free(&files);
+}
+
 /* ---- by name ---- */
 
 /* Returns the member of a selection for files of a layer, or NULL. */

@@ -32,6 +32,12 @@ int profile_schema_print(const struct profile_options *chosen, int count, char *
  * error has been printed. */
 int open_profiles(const struct common *common, struct profile_files *files);
 
+/* Warns of variables of the environment that nothing knows, in commands that make no plan, which would note them. */
+void warn_unknown_variables(const struct profile_files *files);
+
+/* As warn_unknown_variables, without the files. */
+void warn_variables(const struct accel_context *context);
+
 /* Receives a variable that is set to an invalid value, the reason, and the action of accelctl profile that lists the
  * values: "env ACCEL_BATCH". */
 typedef void (*env_error)(void *data, const char *name, const char *why, const char *listing);

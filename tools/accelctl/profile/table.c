@@ -188,6 +188,8 @@ int profile_settings(const struct profile_options *chosen, int count, char **arg
             return code;
     }
     rows.context = context;
+    if (context != NULL)
+        warn_variables(context);
     code = print_table(&rows, chosen, count, arguments);
     if (context != NULL)
         close_context(context);
