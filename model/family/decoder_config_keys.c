@@ -3,6 +3,7 @@
  * Keys of config.json by family: which a family reads, their defaults, and the refusal of those that change what some
  * other decoder computes. Unknown keys are left alone, as transformers does.
  */
+#include <math.h>
 #include <string.h>
 
 #include "model/family/decoder_config_reader.h"
@@ -29,6 +30,7 @@ static const struct {
     const char *name;
     double value;
 } neutral[] = {
+    {"clip_qkv", NAN}, /* none: 0 makes everything 0 */
     {"embedding_multiplier", 1}, {"is_causal", 1},  {"logit_scale", 1},
     {"logits_scaling", 1},       {"n_group", 1},    {"partial_rotary_factor", 1},
     {"residual_multiplier", 1},  {"rotary_pct", 1}, {"routed_scaling_factor", 1},
@@ -94,7 +96,7 @@ static bool changes_nothing(const char *name, const json_t *value)
     if (json_is_number(value))
         return json_number_value(value) == neutral_value(name);
     if (json_is_boolean(value))
-        return json_is_true(value) == (neutral_value(name) != 0);
+        return (double)json_is_true(value) == neutral_value(name);
     if (json_is_array(value))
         return json_array_size(value) == 0;
     return json_is_null(value) || (json_is_object(value) && json_object_size(value) == 0);

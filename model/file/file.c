@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opens and closes model files, and looks tensors up in their tables. */
+#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -189,7 +190,9 @@ static void add_remedy(int32_t code, struct accel_error *error)
         accel_error_remedy(error, "the file is damaged or incomplete: download or convert it again");
         break;
     case ACCEL_E_IO:
-        accel_error_remedy(error, "the disk or its file system failed: try a copy elsewhere");
+        accel_error_remedy(error, error != NULL && error->native == ENAMETOOLONG
+                                      ? "name the file by a shorter path, as of a link"
+                                      : "the disk or its file system failed: try a copy elsewhere");
         break;
     default:
         break;
@@ -339,7 +342,7 @@ static uint64_t lower_bound(const struct accel_model_file *file, const char *nam
 const struct accel_model_tensor *accel_model_file_find(const struct accel_model_file *file,
                                                        const char *name) ACCEL_NOEXCEPT
 {
-    uint64_t at = lower_bound(file, name);
+    uint64_t at = name == NULL ? file->tensor_count : lower_bound(file, name);
     if (at == file->tensor_count || strcmp(file->tensors_by_name[at]->face.name, name) != 0)
         return NULL;
     return &file->tensors_by_name[at]->face;

@@ -89,7 +89,8 @@ int32_t model_refuse_json(const struct model_part *part, const char *folder, str
                     "is the index of a model in several files, not the model");
         remedy_folder(folder, has_index, error);
     } else {
-        model_fault(error, ACCEL_E_UNSUPPORTED, part->path, MODEL_NO_OFFSET, "is JSON, neither GGUF nor safetensors");
+        model_fault(error, ACCEL_E_UNSUPPORTED, part->path, MODEL_NO_OFFSET,
+                    "is JSON, neither GGUF nor safetensors, and no saved plan, which begins with its \"schema\"");
         if (has_index || has_file(folder, "model.safetensors"))
             remedy_folder(folder, true, error);
     }

@@ -137,6 +137,10 @@ int32_t accel_model_plan_search(const struct accel_model_plan *plan, const struc
     if (plan == NULL || range == NULL || range->key == NULL || range->unit == NULL || out_value == NULL ||
         out_fits == NULL)
         return model_refuse_null(__func__, error);
+    if (range->zero != 0 || range->smallest > 1)
+        return accel_error_set(error, ACCEL_E_INVALID,
+                               "%s: zero is %" PRIu32 " and not 0, or smallest %" PRIu32 " and neither 0 nor 1",
+                               __func__, range->zero, range->smallest);
     *out_value = value_at(range, 0);
     *out_fits = 0;
     if (range->low > range->high)

@@ -308,5 +308,6 @@ uint64_t accel_session_batch(const struct accel_session *session)
 
 void accel_session_cancel(struct accel_session *session)
 {
-    atomic_store(&session->cancelled, 1);
+    if (session != NULL)
+        atomic_store(&session->cancelled, 1);
 }

@@ -124,6 +124,12 @@ try 2 "$accelctl" run "$f32" -p a --prompts "$work/prompts"
 printf '{"text": 1}\n' >"$work/wrong"
 "$accelctl" run "$f32" --prompts "$work/wrong" >"$work/out" 2>"$work/err" && fail "JSON without a prompt"
 grep -q "wrong:1:" "$work/err" || fail "the line of the wrong prompt"
+for wrong in '"a\u0000b":no prompt has the character \u0000' '"\ud800":invalid Unicode' '{"prompt":expected near'; do
+    printf '%s\n' "${wrong%:*}" >"$work/wrong"
+    try 3 "$accelctl" run "$f32" --prompts "$work/wrong"
+    one_error "wrong:1: begins like JSON and cannot be read: "
+    grep -qF "${wrong##*:}" "$work/err" || { cat "$work/err"; fail "why ${wrong%:*} is no prompt"; }
+done
 printf '{"prompt": "a"}\n\n{"prompt": "b", "seed": 3}\n' >"$work/wrong"
 try 3 "$accelctl" run "$f32" --prompts "$work/wrong"
 one_error "wrong:3: the key \"seed\" is unknown; a prompt has \"prompt\" alone"

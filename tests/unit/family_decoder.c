@@ -174,6 +174,8 @@ static void keys_have_to_be_those_of_the_family(void **state)
         {"\"logit_scale\": 0.0625,", ACCEL_E_UNSUPPORTED, "logit_scale"},
         {"\"logits_scaling\": 8.0,", ACCEL_E_UNSUPPORTED, "logits_scaling"},
         {"\"clip_qkv\": 8.0,", ACCEL_E_UNSUPPORTED, "clip_qkv"},
+        {"\"clip_qkv\": 0,", ACCEL_E_UNSUPPORTED, "clip_qkv"}, /* all zeros, and not: no limit */
+        {"\"clip_qkv\": null,", ACCEL_OK, NULL},
         {"\"swiglu_limit\": 7.0,", ACCEL_E_UNSUPPORTED, "swiglu_limit"},
         {"\"word_embed_proj_dim\": 40,", ACCEL_E_UNSUPPORTED, "word_embed_proj_dim"},
         {"\"alibi\": true,", ACCEL_E_UNSUPPORTED, "alibi"},

@@ -243,6 +243,8 @@ static void test_null_arguments_of_files(void **state)
     REFUSED(accel_model_describe(used->context, "x", NULL, &error));
     REFUSED(accel_model_description_runs(NULL, &error));
     assert_int_equal(accel_model_file_mapping(NULL, 0, &mapping, NULL), ACCEL_E_NOT_FOUND);
+    assert_null(accel_model_file_find(file, NULL));
+    accel_session_cancel(NULL);
 }
 
 static void test_null_arguments_of_plans(void **state)
@@ -272,6 +274,10 @@ static void test_null_arguments_of_plans(void **state)
     range = (struct accel_model_plan_range){"context", "tok", 3, 2, 0, 0};
     assert_int_equal(accel_model_plan_search(plan, &range, &value, &fits, &order), ACCEL_E_INVALID);
     assert_non_null(strstr(order.text, "low 3 is above high 2"));
+    range = (struct accel_model_plan_range){"context", "tok", 1, 2, 0, 1};
+    assert_int_equal(accel_model_plan_search(plan, &range, &value, &fits, NULL), ACCEL_E_INVALID);
+    range = (struct accel_model_plan_range){"context", "tok", 1, 2, 7, 0};
+    assert_int_equal(accel_model_plan_search(plan, &range, &value, &fits, NULL), ACCEL_E_INVALID);
     REFUSED(accel_model_plan_max_context(plan, NULL, &error));
     REFUSED(accel_model_plan_json(plan, NULL, &error));
     REFUSED(accel_model_plan_json(NULL, &text, &error));

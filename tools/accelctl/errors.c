@@ -239,7 +239,13 @@ void space_remedy(int native, const char *path, char out_remedy[SPACE_REMEDY_BYT
                  (unsigned long long)limit.rlim_cur);
         return;
     }
-    snprintf(out_remedy, SPACE_REMEDY_BYTES, "free disk space in %.*s, or name a file in a writable folder",
+    if (native == ENAMETOOLONG) {
+        snprintf(out_remedy, SPACE_REMEDY_BYTES,
+                 "name a file with a shorter name: the temporary file beside it has a longer one");
+        return;
+    }
+    snprintf(out_remedy, SPACE_REMEDY_BYTES, "%s %.*s, or name a file in a writable folder",
+             native == EACCES || native == EPERM || native == EROFS ? "let this user write to" : "free disk space in",
              length == 0 ? 15 : length, length == 0 ? "its folder" : path);
 }
 

@@ -23,6 +23,7 @@ enum { SCHEMA_WITHIN = 4096 };
 bool is_plan_file(const char *path)
 {
     char text[SCHEMA_WITHIN + 1];
+    const char *begin = text;
     struct stat status;
     FILE *file;
     size_t length;
@@ -32,7 +33,10 @@ bool is_plan_file(const char *path)
     length = fread(text, 1, SCHEMA_WITHIN, file);
     fclose(file);
     text[length] = '\0';
-    return text[strspn(text, " \t\r\n")] == '{' && strstr(text, "\"schema\"") != NULL;
+    /* An editor may have written a byte order mark, which JSON does not have: a plan that is refused as such. */
+    if (strncmp(text, "\xef\xbb\xbf", 3) == 0)
+        begin += 3;
+    return begin[strspn(begin, " \t\r\n")] == '{' && strstr(text, "\"schema\"") != NULL;
 }
 
 static void adopt_plan(struct opened *opened)

@@ -151,7 +151,7 @@ ACCEL_API uint64_t accel_model_file_tensor_count(const struct accel_model_file *
 ACCEL_API const struct accel_model_tensor *accel_model_file_tensor(const struct accel_model_file *file,
                                                                    uint64_t index) ACCEL_NOEXCEPT;
 
-/** Finds a tensor by name in logarithmic time, or returns NULL. */
+/** Finds a tensor by name in logarithmic time, or returns NULL, also for a name of NULL. */
 ACCEL_API const struct accel_model_tensor *accel_model_file_find(const struct accel_model_file *file,
                                                                  const char *name) ACCEL_NOEXCEPT;
 
@@ -169,7 +169,7 @@ ACCEL_API const void *accel_model_file_data(const struct accel_model_file *file,
 /**
  * Returns one mapped plane of a tensor (accel/quant/format.h), with its bytes: of tensors stored in separate planes
  * (quant/LAYOUT.md), each of them; of all others plane 0 is the whole of accel_model_file_data. NULL if that is NULL,
- * for a missing plane, and for tensors that are assembled when they are read.
+ * for a missing plane, and for tensors that are assembled when they are read. `out_bytes` is not NULL.
  */
 ACCEL_API const void *accel_model_file_plane(const struct accel_model_file *file,
                                              const struct accel_model_tensor *tensor, uint32_t plane,

@@ -115,7 +115,8 @@ ACCEL_API int32_t accel_model_plan_write(const struct accel_model_plan *plan, co
                                          struct accel_error *error) ACCEL_NOEXCEPT;
 
 /** Plans a record again with every setting as recorded, and compares. `options` may be NULL, or have the members
- * that the caller decides: flags and outputs; its other members are ignored. ACCEL_E_REFUSED names the first difference
+ * that no record states: flags and outputs, with which the plan was recorded, since the logits and stages that they
+ * request take memory; its other members are ignored. ACCEL_E_REFUSED names the first difference
  * with line, member and both values: any but the members that differ on another day, which doc/plan.md lists;
  * ACCEL_E_MEMORY: memory no longer suffices; ACCEL_E_CORRUPT: no such record, with line and column; and the errors of
  * accel_model_plan_create, for instance for a missing device. */

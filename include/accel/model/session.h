@@ -191,7 +191,7 @@ ACCEL_API int32_t accel_session_step(struct accel_session *session, const struct
                                      struct accel_error *error) ACCEL_NOEXCEPT;
 
 /** Cancels the load or feed in progress, or the next one if there is none: it returns ACCEL_E_CANCELLED. Callable from
- * any thread. */
+ * any thread. NULL is allowed. */
 ACCEL_API void accel_session_cancel(struct accel_session *session) ACCEL_NOEXCEPT;
 
 /** One stage of the last step. Open. */

@@ -109,7 +109,8 @@ static int quantize_refuse(uint32_t json, struct accel_error *error, const char 
     char remedy[SPACE_REMEDY_BYTES];
     int code;
 
-    if (error->remedy[0] == '\0' && is_out_of_space(error->native)) {
+    /* Errors of the file that is read have a remedy. */
+    if (error->remedy[0] == '\0' && error->native != 0) {
         space_remedy(error->native, out, remedy);
         accel_error_remedy(error, "%s", remedy);
     }

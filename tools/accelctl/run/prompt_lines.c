@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,7 @@ static int32_t parse_line(const char *path, uint32_t number, const char *line, c
     const json_t *text;
     json_error_t wrong;
     json_t *value;
+    bool is_json;
 
     *out = NULL;
     if (line[0] != '{' && line[0] != '"') {
@@ -42,11 +44,17 @@ static int32_t parse_line(const char *path, uint32_t number, const char *line, c
     text = json_is_object(value) ? json_object_get(value, "prompt") : value;
     if (json_is_string(text) && check_keys(path, number, value, error) == ACCEL_OK)
         *out = strdup(json_string_value(text));
+    is_json = value != NULL;
     json_decref(value);
     if (*out != NULL || error->code != ACCEL_OK)
         return error->code;
-    accel_error_set(error, ACCEL_E_INVALID, "%s:%u: begins like JSON and is no string, and no object with a \"prompt\"",
-                    path, number);
+    if (is_json)
+        accel_error_set(error, ACCEL_E_INVALID,
+                        "%s:%u: begins like JSON and is no string, and no object with a \"prompt\"", path, number);
+    else
+        accel_error_set(error, ACCEL_E_INVALID, "%s:%u: begins like JSON and cannot be read: %s", path, number,
+                        json_error_code(&wrong) == json_error_null_character ? "no prompt has the character \\u0000"
+                                                                             : wrong.text);
     accel_error_remedy(
         error, "write a string of JSON, or an object as {\"prompt\": \"...\"}; a line of text begins otherwise");
     return ACCEL_E_INVALID;
