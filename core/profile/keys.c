@@ -154,7 +154,7 @@ const char *accel_key_spelling(const struct accel_setting_row *key, const char *
         return "true";
     if (key->type == ACCEL_SETTING_FLAG && accel_word_is_among("false off no 0", lower))
         return "false";
-    /* The type of a cache is q8, which llama.cpp calls q8_0. */
+    /* The type of a cache is q8, which weights in blocks call q8_0. */
     if (i > 2 && !accel_word_is_among(key->words, lower) && strcmp(lower + i - 2, "_0") == 0)
         lower[i - 2] = '\0';
     return text[i] == '\0' && accel_word_is_among(key->words, lower) ? lower : text;

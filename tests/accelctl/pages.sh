@@ -73,7 +73,7 @@ if command -v bash >/dev/null; then
     (cd "$work" && offer accelctl bench "") | tr ' ' '\n' | sort >"$work/offered"
     is "$(comm -23 "$work/subjects" "$work/offered")" "" "subjects that bash does not offer"
     is "$(offer accelctl profile settings weights.l)" "weights.least weights.load " "settings as arguments"
-    is "$(offer accelctl profile facts device.m)" "device.memory " "facts that bash offers"
+    is "$(offer accelctl profile facts device.m)" "device.memory device.memory.large " "facts that bash offers"
     is "$(offer accelctl quantize -t iq)" "iq4_nl iq4_xs " "types that bash offers"
     is "$(offer accelctl quantize --type q6)" "q6_k " "types behind --type"
     is "$(offer accelctl plan m --emit '')" "llama-server vllm " "programs that bash offers"
