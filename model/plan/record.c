@@ -170,7 +170,7 @@ static int32_t parse(struct plan_record *record, int fd, size_t most, struct acc
     if (code != ACCEL_OK || record->root != NULL)
         return code;
     accel_error_set(error, ACCEL_E_CORRUPT, "%s:%d:%d: %s", record->path, where.line, where.column, where.text);
-    accel_error_remedy(error, "the plan is incomplete or was edited: accelctl plan MODEL --out FILE writes one");
+    accel_error_remedy(error, "the file is cut or damaged; accelctl plan MODEL --out FILE writes one");
     return accel_error_origin(error, ACCEL_FROM_FILE, ACCEL_E_CORRUPT);
 }
 

@@ -1224,11 +1224,11 @@ refused 3 "is no plan"
 for cut in 12 3000; do
     head -c $cut "$plan" >"$work/other.json"
     refused 3 "other.json:"
-    one_error "remedy: the plan is incomplete or was edited"
+    one_error "remedy: the file is cut or damaged"
 done
 { printf '\357\273\277' && cat "$plan"; } >"$work/other.json"
 refused 3 "other.json:1:1: "
-one_error "remedy: the plan is incomplete or was edited"
+one_error "remedy: the file is cut or damaged"
 printf '{"a": 1}' >"$work/other.json"
 refused 3 "is JSON, neither GGUF nor safetensors, and no saved plan"
 # A plan whose model has a name that JSON cannot state is not written; nor one whose own name is too long.
