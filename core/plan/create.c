@@ -149,8 +149,8 @@ int32_t accel_plan_refuse_unranked(const struct accel_context *context, const st
         error, why->origin, why->code, "%s cannot be ranked, so that the best device is not known: %s%s%s%s",
         unranked->info.name, why->text, *why->remedy ? " (" : "", why->remedy, *why->remedy ? ")" : "");
     accel_context_choices(context, NULL, choices, sizeof(choices));
-    accel_error_remedy(error, "correct the profile%s%s", may_name ? ", or choose by --device; here are " : "",
-                       may_name ? choices : "");
+    accel_error_remedy(error, "correct the profile or variable%s%s",
+                       may_name ? ", or choose by --device; here are " : "", may_name ? choices : "");
     return code;
 }
 

@@ -147,6 +147,7 @@ const char *accel_context_guess(const struct accel_context *context, const char 
 {
     const char *names[KINDS + NAMES_OF_DEVICE * GUESSED_DEVICES] = {"cpu", "gpu", "npu", "other"};
     char hint[ACCEL_DID_YOU_MEAN];
+    const char *near;
     uint32_t count = KINDS;
     text[0] = '\0';
     /* A name of three letters is near to every kind. */
@@ -158,6 +159,9 @@ const char *accel_context_guess(const struct accel_context *context, const char 
         names[count++] = info->driver;
         names[count++] = info->facts->id;
     }
-    snprintf(text, bytes, "%s", accel_did_you_mean(accel_suggest(name, names, count), hint));
+    near = accel_suggest(name, names, count);
+    for (uint32_t i = KINDS; near && i < count; i += NAMES_OF_DEVICE)
+        near = near == names[i + 2] ? names[i] : near; /* an id alone names no device of a placement */
+    snprintf(text, bytes, "%s", accel_did_you_mean(near, hint));
     return text;
 }

@@ -196,8 +196,6 @@ static int32_t refuse_unread(const struct config_reader *reader)
         code = refuse_other(reader, "expert_weights_scale", 0, 1);
     if (code == ACCEL_OK && form->expert_groups == 0)
         code = refuse_other(reader, "expert_group_count", 0, 1);
-    if (code == ACCEL_OK && form->windows == FORM_WINDOW_NONE && config_key(reader, "sliding_window") == NULL)
-        code = refuse_other(reader, "attention.sliding_window", 0, 0);
     if (code == ACCEL_OK && reader->config->latent.kv == 0)
         code = refuse_latent(reader);
     if (code == ACCEL_OK)

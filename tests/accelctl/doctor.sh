@@ -113,7 +113,7 @@ for driver in cpu vulkan; do
     for call in "plan $q8" "run $q8 -n 1"; do
         try 3 "$accelctl" $call --host "$hosts/laptop-hybrid.json" --profiles "$work/broken"
         one_error "cannot be ranked, so that the best device is not known: $work/broken/$driver.yaml:$line:"
-        grep -q '^  remedy: correct the profile, or choose by --device; here are ' "$work/err" || fail "no remedy: $call"
+        grep -q '^  remedy: correct the profile or variable, or choose by --device; here are ' "$work/err" || fail "no remedy: $call"
     done
     try 6 "$accelctl" doctor --host "$hosts/laptop-hybrid.json" --profiles "$work/broken" --json
     ACCEL_PROFILE_PATH=$work/broken gpu laptop-hybrid refused vulkan:0000:00:02.0 "cannot be ranked or planned for" ""

@@ -183,7 +183,6 @@ refused mixtral-tiny expert_gating_func=2
 refused qwen2-moe-tiny expert_weights_norm=true
 refused mixtral-tiny expert_weights_scale=2.5
 refused qwen3-moe-tiny expert_group_count=4
-refused olmoe-tiny attention.sliding_window=4
 refused deepseek-v2-tiny expert_weights_norm=true
 refused deepseek-v2-tiny expert_gating_func=2
 refused llama-gqa attention.key_length_mla=24

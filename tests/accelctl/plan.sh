@@ -1303,8 +1303,27 @@ refused 5 "more than the plan may take (memory.budget: "
 grep -q "^  remedy: make the plan anew with a larger memory.budget or without it" "$work/err" || fail "the user's own budget: $(cat "$work/err")"
 printf '{"schema": "accelctl/plan/2"}' >"$work/other.json"
 refused 3 "is no plan"
-printf '{"schema": ' >"$work/other.json"
-refused 3 "other.json:1:"
+for cut in 12 3000; do
+    head -c $cut "$plan" >"$work/other.json"
+    refused 3 "other.json:"
+    one_error "remedy: the file is cut or damaged"
+done
+{ printf '\357\273\277' && cat "$plan"; } >"$work/other.json"
+refused 3 "other.json:1:1: "
+one_error "remedy: the file is cut or damaged"
+printf '{"a": 1}' >"$work/other.json"
+refused 3 "is JSON, neither GGUF nor safetensors, and no saved plan"
+# A plan whose model has a name that JSON cannot state is not written; nor one whose own name is too long.
+latin=$(printf '%s/caf\351.gguf' "$work")
+cp "$model" "$latin"
+try 1 "$accelctl" plan "$latin" --out "$work/latin.json"
+one_error "is not UTF-8, as all text of a plan file is"
+[ ! -e "$work/latin.json" ] || fail "a plan that no run can repeat was written"
+long=$(printf '%0245d' 7)
+try 1 "$accelctl" plan "$model" --out "$work/$long"
+one_error "remedy: name a file with a shorter name"
+try 3 "$accelctl" plan "$work/$long$long"
+one_error "remedy: name the file by a shorter path"
 try 2 "$accelctl" run "$plan" --set batch=8tok
 one_error "--set batch=8tok and the plan $plan: a plan has all settings, and runs only as it was written"
 touch -d '2020-01-01' "$model"

@@ -146,6 +146,9 @@ try 0 "$accelctl" quantize --json --budget 260kB --candidate q3_g32 --candidate 
 [ "$(wc -c <"$out")" -le 260000 ] || fail "more bytes than the budget"
 is "$(value budget)" 260000 "the budget"
 is "$(value bytes)" "$(wc -c <"$out" | tr -d ' ')" "bytes of a file within a budget"
+# Names that fit, and of which that of the file beside them does not.
+try 1 "$accelctl" quantize --type q4_0 "$f32" "$work/$(printf '%0248d' 7).gguf"
+one_error "remedy: name a file with a shorter name: the temporary file beside it has a longer one"
 # A run that ends early leaves a model that the folder has as it was, and makes no folder that holds nothing.
 try 0 "$accelctl" quantize --type f16 "$models/hf" "$work/kept"
 try 1 sh -c 'ulimit -f 100; exec "$0" quantize --type q4_g32 "$1" "$2"' "$accelctl" "$models/hf" "$work/kept"

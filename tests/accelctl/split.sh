@@ -134,5 +134,7 @@ try 2 "$accelctl" run "$f32" --greedy -q -n 1 --prompt x --set "placement=0-1=cp
 one_error "the last layers are missing"
 try 2 "$accelctl" run "$f32" --greedy -q -n 1 --prompt x --set "placement=0-1=cpu:cpu0,2-4=cpu:none"
 one_error "there is no device cpu:none"
+try 2 "$accelctl" plan "$f32" --set "placement=0-1=cpu0,2-4=cpu:cpu0"
+one_error 'there is no device cpu0; did you mean "cpu:cpu0"?'
 
 finish
