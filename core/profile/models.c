@@ -85,27 +85,29 @@ static int32_t read_files(const struct accel_profile_names *names, const char *r
     return accel_error_copy(error, &first);
 }
 
-/* Returns the size in a name, as "70b", or its first other number, as the "3.3" of "name-3.3-70b"; "" without one. */
+/* Returns the size in a name, as "70b", or its first other number, as the "3.3" of "name-3.3-70b"; "" without one. That
+ * of a release, as "v0.3", is none. */
 static const char *find_number(const char *name, bool is_size)
 {
-    for (; *name != '\0'; name++) {
+    for (const char *begin = name; *name != '\0'; name++) {
         const size_t digits = isdigit((unsigned char)*name) ? strspn(name, "0123456789.") : 0;
         const char unit = digits ? name[digits] : '\0';
         const bool has_unit = unit != '\0' && strchr("kKmMbB", unit) && !isalnum((unsigned char)name[digits + 1]);
-        if (digits && has_unit == is_size)
+        if (digits && has_unit == is_size && (name == begin || tolower((unsigned char)name[-1]) != 'v'))
             return name;
         name += digits ? digits - 1 : 0;
     }
     return name;
 }
 
-/* Returns whether two names have different sizes, or differ in their first numbers before the point. */
-static bool is_other_version(const char *a, const char *b)
+/* Returns whether two names have different sizes, or differ in their first numbers before the point; a name without any
+ * number is of every version, and one with a size alone of none. */
+static bool is_other_version(const char *name, const char *other)
 {
-    const char *size = find_number(a, true), *other_size = find_number(b, true);
-    const char *version = find_number(a, false), *other = find_number(b, false);
+    const char *size = find_number(name, true), *other_size = find_number(other, true);
     return (*size && *other_size && strncasecmp(size, other_size, strspn(size, "0123456789.") + 1) != 0) ||
-           (*version && *other && strtoull(version, NULL, 10) != strtoull(other, NULL, 10));
+           (strpbrk(name, "0123456789") &&
+            strtoull(find_number(name, false), NULL, 10) != strtoull(find_number(other, false), NULL, 10));
 }
 
 /* Returns whether a name begins with another one, comparing only letters and numerals: "name3" begins "name-3-8b", and

@@ -175,7 +175,8 @@ while IFS='|' read -r name near; do
 done <<'END'
 meta-llama/Llama-3.1-8B|llama-3-8b
 Llama-3.1-8B-Instruct|llama-3-8b
-llama-70b|llama-2-70b
+gemma2|gemma-2-2b
+mistral-7b-instruct-v0.3|mistral-7b
 qwen2.5-7b|qwen2-7b
 mistal-7b|mistral-7b
 someone/gemma-2b|gemma-2b
@@ -411,13 +412,15 @@ done
 try 3 "$accelctl" plan llama3
 grep -q "remedy: did you mean llama-3-8b?" "$work/err" || fail "llama3: $(cat "$work/err")"
 # A model of another version or size is no guess: then the remedy lists the descriptors of the family.
-for name in llama-3.3-70b Llama-3.1-70B meta-llama/Llama-3.3-70B-Instruct; do
+for name in llama-3.3-70b llama-70b llama3.1 Llama-3.1-70B meta-llama/Llama-3.3-70B-Instruct; do
     try 3 "$accelctl" plan $name
     one_error "remedy: no descriptor has this version and size: there are llama-2-13b, llama-2-70b, llama-2-7b, llama-3-8b, "
 done
 # The type in the name of a file is a setting.
 try 3 "$accelctl" plan llama-2-70b-Q4_K_M
 one_error "remedy: did you mean llama-2-70b, with --set weights.type=Q4_K_M? "
+try 3 "$accelctl" plan olmoe-7b
+one_error "there are olmoe-1b-7b;"
 try 3 "$accelctl" plan gpt-20b
 one_error "there are gpt-neox-20b, gpt-oss-120b, gpt-oss-20b, gpt2;"
 cp -r "$src/profiles" "$work/described"
