@@ -12,7 +12,6 @@
 #include <yaml.h>
 
 #include "sdk/conform/list.h"
-#include "sdk/conform/options.h"
 #include "sdk/conform/text.h"
 
 #define FILE_BYTES (1u << 20)
@@ -275,8 +274,6 @@ int32_t known_read(const struct run_options *options, const struct conform_list 
             return ACCEL_OK;
         reader.path = beside;
     }
-    if (!options_is_file(reader.path))
-        return accel_error_set(error, ACCEL_E_INVALID, "%s is no file", reader.path);
     file = fopen(reader.path, "re");
     if (file == NULL)
         return accel_error_set(error, ACCEL_E_IO, "cannot open %s: %s", reader.path, strerror(errno));

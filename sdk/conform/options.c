@@ -126,7 +126,8 @@ static int read_option(struct run_options *options, int letter, const char *valu
     return letter == SHOW_VERSION || letter == SHOW_HELP ? 0 : RUN_EXIT_USAGE;
 }
 
-bool options_is_file(const char *path)
+/* Returns whether a path names a regular file, or nothing: another would block the reader, as a FIFO does. */
+static bool is_file(const char *path)
 {
     struct stat status;
 
@@ -135,7 +136,7 @@ bool options_is_file(const char *path)
 
 static bool is_elf(const char *path)
 {
-    FILE *file = options_is_file(path) ? fopen(path, "re") : NULL;
+    FILE *file = is_file(path) ? fopen(path, "re") : NULL;
     char begin[4] = "";
     size_t length = file == NULL ? 0 : fread(begin, 1, sizeof(begin), file);
 
@@ -185,6 +186,8 @@ int options_read(struct run_options *options, int count, char **arguments)
         return options_complain("--jobs takes at least 1, and not ", "0");
     if (options->is_list)
         return -1;
+    if (options->known != NULL && !is_file(options->known))
+        return options_complain("--known is no file: ", options->known);
     if (options->certificate != NULL && options_are_partial(options))
         return options_complain(
             "a certificate needs all tests as they are: no --filter, no --cases, no --from, no --set", "");

@@ -11,9 +11,6 @@ int options_read(struct run_options *options, int count, char **arguments);
 /** Returns whether options omit or change tests. A certificate requires all tests: a partial run proves nothing. */
 bool options_are_partial(const struct run_options *options);
 
-/** Returns whether a path names a regular file, or nothing: another would block the reader, as a FIFO does. */
-bool options_is_file(const char *path);
-
 /** Prints to the error output why nothing runs, and returns the exit status. */
 int options_complain(const char *text, const char *value);
 

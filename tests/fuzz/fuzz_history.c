@@ -71,9 +71,9 @@ static void read_all(uint32_t kind, const char *model, const char *device, uint3
     if (accel_history_find(context, kind, model, device, most, &history, &error) != ACCEL_OK)
         abort();
     for (uint32_t i = 0; i < history->count; i++)
-        check_record(history->records[i], kind);
+        check_record(&history->records[i], kind);
     if (model == NULL && history->count != 0) {
-        const struct accel_history_record *record = history->records[0];
+        const struct accel_history_record *record = &history->records[0];
         read_all(record->kind, record->model, record->device, 1);
     }
     accel_history_free(history);
