@@ -97,6 +97,8 @@ M_FLOATS(mul_ps, a *b)
 M_FLOATS(max_ps, vmaxq_f32(a, b))
 M_FLOATS(unpacklo_ps, vzip1q_f32(a, b))
 M_FLOATS(unpackhi_ps, vzip2q_f32(a, b))
+M_FLOATS(and_ps, (float32x4_t)vandq_u32((uint32x4_t)a, (uint32x4_t)b))
+M_FLOATS(or_ps, (float32x4_t)vorrq_u32((uint32x4_t)a, (uint32x4_t)b))
 M_FLOATS(andnot_ps, (float32x4_t)vbicq_u32((uint32x4_t)b, (uint32x4_t)a))
 
 /* Only the first element is used. */
@@ -114,6 +116,7 @@ M_FLOATS(andnot_ps, (float32x4_t)vbicq_u32((uint32x4_t)b, (uint32x4_t)a))
 #define _mm_loadu_si128(p) vld1q_s8((const int8_t *)(p))
 #define _mm_loadl_epi64(p) vcombine_s8(vld1_s8((const int8_t *)(p)), vdup_n_s8(0))
 #define _mm_storeu_si128(p, v) vst1q_s8((int8_t *)(p), v)
+#define _mm_storel_epi64(p, v) vst1_s8((int8_t *)(p), vget_low_s8(v))
 #define _mm_loadu_ps(p) vld1q_f32(p)
 #define _mm_broadcast_ss(p) vld1q_dup_f32(p)
 #define _mm_setzero_si128() vdupq_n_s8(0)
@@ -255,6 +258,11 @@ M_OP __m256 _mm256_cvtepi32_ps(__m256i v)
 M_OP __m256i _mm256_cvtps_epi32(__m256 v)
 {
     return (__m256i){(__m128i)vcvtnq_s32_f32(v.a), (__m128i)vcvtnq_s32_f32(v.b)};
+}
+
+M_OP __m256i _mm256_cvttps_epi32(__m256 v)
+{
+    return (__m256i){(__m128i)vcvtq_s32_f32(v.a), (__m128i)vcvtq_s32_f32(v.b)};
 }
 
 M_OP __m256 _mm256_cvtph_ps(__m128i v)
