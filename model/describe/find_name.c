@@ -92,6 +92,21 @@ static int32_t ignore_fact(void *data, const struct accel_model_fact *fact)
     return ACCEL_OK;
 }
 
+/* Returns whether a type is a value of weights.type, in upper or lower case: runs make fewer types than files have. */
+static bool is_weights_type(const char *type)
+{
+    const size_t length = strlen(type);
+    const char *at = "";
+
+    for (uint32_t i = 0; i < accel_setting_row_count(); i++)
+        if (strcmp(accel_setting_row_get(i)->name, "weights.type") == 0)
+            at = accel_setting_row_get(i)->words;
+    for (; *at != '\0'; at += strcspn(at, " "), at += strspn(at, " "))
+        if (strncasecmp(at, type, length) == 0 && (at[length] == ' ' || at[length] == '\0'))
+            return true;
+    return false;
+}
+
 /* Writes "did you mean NAME?" with the nearest descriptor: of the name, or of what stands before its last words without
  * numerals, as in "Name-8B-Instruct". Leaves the text empty if no descriptor is near. */
 static void guess_name(struct accel_context *context, const char *base, char *guess, size_t bytes)
@@ -105,7 +120,8 @@ static void guess_name(struct accel_context *context, const char *base, char *gu
     /* A name of a file has the type of its weights behind that of the model. */
     last = strrchr(name, '-');
     if (last != NULL && (model_mix_is_known(last + 1, true) || accel_format_find(last + 1) != ACCEL_TYPE_NONE)) {
-        snprintf(type, sizeof(type), ", with --set weights.type=%.16s", last + 1);
+        if (is_weights_type(last + 1))
+            snprintf(type, sizeof(type), ", with --set weights.type=%.16s", last + 1);
         *last = '\0';
     }
     last = name;
@@ -174,11 +190,11 @@ void describe_suggest_name(struct accel_context *context, const char *name, stru
                            "its config.json, instead",
                            relatives.list);
     else if (guess[0] != '\0')
-        accel_error_remedy(error,
-                           "%s accelctl plan plans it by its name; to run a model, download its GGUF file or folder of "
-                           "safetensors, and "
-                           "give its path (nothing is downloaded); accel-profile(5): how to describe another",
-                           guess);
+        accel_error_remedy(
+            error,
+            "%s accelctl plan plans it by its name; to run a model, download its GGUF file or folder of "
+            "safetensors, and give its path (nothing is downloaded); accel-profile(5): how to describe another",
+            guess);
     else
         accel_error_remedy(
             error,

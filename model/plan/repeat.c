@@ -38,15 +38,7 @@ static void free_record(struct plan_record *record)
 static const struct accel_plugin_info *find_driver(const struct accel_context *context,
                                                    const struct plan_record *record)
 {
-    const char *name = plan_record_text(plan_record_part(record, "device"), "driver");
-
-    for (uint32_t i = 0; i < accel_plugin_count(context); i++) {
-        const struct accel_plugin_info *plugin = accel_plugin_get(context, i);
-
-        if (plugin->state == ACCEL_PLUGIN_LOADED && strcmp(plugin->name, name) == 0)
-            return plugin;
-    }
-    return NULL;
+    return plan_find_driver(context, plan_record_text(plan_record_part(record, "device"), "driver"));
 }
 
 /* Imports the settings of the recorded request. */
@@ -164,8 +156,9 @@ static int32_t override_differing(struct plan_record *record, const struct accel
     return code;
 }
 
-/* Leaves options of the driver that the record does not have to the driver: variables and profiles of today set them.
- * `plan` has those; of NULL, all options. */
+/* Overrides options of the recorded device's driver with no value, which leaves them to the driver: options that the
+ * record does not have, and variables or profiles of today set. Those are in `plan`; if it is NULL, overrides all that
+ * the record does not have. */
 static int32_t reset_options(const struct accel_context *context, struct plan_record *record,
                              const struct accel_plan *plan, struct accel_error *error)
 {

@@ -14,7 +14,7 @@
 
 /* ---- the option ---- */
 
-static const struct accel_plugin_info *find_driver(const struct accel_context *context, const char *name)
+const struct accel_plugin_info *plan_find_driver(const struct accel_context *context, const char *name)
 {
     for (uint32_t i = 0; i < accel_plugin_count(context); i++) {
         const struct accel_plugin_info *plugin = accel_plugin_get(context, i);
@@ -28,7 +28,7 @@ static const struct accel_plugin_info *find_driver(const struct accel_context *c
 bool plan_expert_key(const struct accel_context *context, const struct accel_plan *plan, char key[EXPERTS_KEY])
 {
     const struct accel_device_info *device = accel_plan_device(plan);
-    const struct accel_plugin_info *driver = device == NULL ? NULL : find_driver(context, device->driver);
+    const struct accel_plugin_info *driver = device == NULL ? NULL : plan_find_driver(context, device->driver);
 
     for (uint32_t i = 0; driver != NULL && i < driver->option_count; i++)
         if (strcmp(driver->options[i]->name, OPTION) == 0)

@@ -21,6 +21,9 @@ struct session_experts {
 
 void stage_measure_experts(const struct pipeline_stage *stage, struct session_experts *out_experts);
 
+/* Returns the loaded driver of that name, or NULL. */
+const struct accel_plugin_info *plan_find_driver(const struct accel_context *context, const char *name);
+
 /* Writes the key of the option of the plan's driver: "cpu.expert_bytes". Returns false if the driver has none. */
 bool plan_expert_key(const struct accel_context *context, const struct accel_plan *plan, char key[EXPERTS_KEY]);
 

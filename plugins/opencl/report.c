@@ -104,8 +104,7 @@ int32_t opencl_enumerate(struct gpu_runtime *runtime, const struct accel_hardwar
             result == NO_PLATFORM
                 ? "install the driver of the device's vendor; its file in /etc/OpenCL/vendors names it to the loader"
                 : "install the driver of the device's vendor, whose file in /etc/OpenCL/vendors names it to the "
-                  "loader; "
-                  "PoCL has a device only if it may write its cache (POCL_CACHE_DIR, else XDG_CACHE_HOME)",
+                  "loader; PoCL has a device only if it may write its cache (POCL_CACHE_DIR, else XDG_CACHE_HOME)",
             error);
     if (result != CL_SUCCESS)
         return opencl_error(error, result, "clGetPlatformIDs");

@@ -112,7 +112,7 @@ stream|plan llama-2-7b --mode steam
 memory|claims --subject memry
 claimed|claims --verdict claimd
 json|matrix --format jsn
-matmul|bench --operator matml "$q8"
+matmul|bench operators --operator matml "$q8"
 chatml|run "$q8" --chat --chat-template chatmll -p a
 asymmetric|quantize --scheme asymetric --type q4 "$f32" "$work/none.gguf"
 gptq|quantize --method gtpq --type q4 "$f32" "$work/none.gguf"

@@ -125,9 +125,9 @@ is "$(cat "$work/out")" "$text" "text without an error output"
 
 # A file that cannot be written is no input. /proc takes none.
 try 1 "$accelctl" snapshot /proc/x.json
-one_error "remedy: free disk space in /proc, or name a file"
+one_error "remedy: check that files can be made in /proc, or name a file"
 try 1 "$accelctl" plan "$q8" --out /proc/x.json
-one_error "remedy: free disk space in /proc, or name a file"
+one_error "remedy: check that files can be made in /proc, or name a file"
 
 # No device at all is wrong usage.
 for none in '' , ,,; do

@@ -419,6 +419,11 @@ done
 # The type in the name of a file is a setting.
 try 3 "$accelctl" plan llama-2-70b-Q4_K_M
 one_error "remedy: did you mean llama-2-70b, with --set weights.type=Q4_K_M? "
+# A type that no run makes is none.
+for type in IQ3_XXS q4_g128; do
+    try 3 "$accelctl" plan llama-2-70b-$type
+    one_error "remedy: did you mean llama-2-70b? "
+done
 try 3 "$accelctl" plan olmoe-7b
 one_error "there are olmoe-1b-7b;"
 try 3 "$accelctl" plan gpt-20b
@@ -1205,9 +1210,9 @@ cmp "$work/out" "$work/text" || fail "variables changed the run of a plan"
 try 0 env ACCEL_KV_FULL=prune "$accelctl" run "$plan" -q --greedy -n 20
 cmp "$work/out" "$work/text" || fail "a variable that permits no plan changed the run of a plan"
 # Nor do options of a driver that the plan leaves to it, from a variable or a file, beside one that permits no plan either.
-mkdir "$work/site"
-printf 'accel-profile: 1\ndefaults:\n  cpu.isa: scalar\n' >"$work/site/accel.yaml"
-(cd "$work/site" && "$accelctl" run "$plan" -q --greedy -n 20 </dev/null >"$work/out")
+mkdir "$work/isa"
+printf 'accel-profile: 1\ndefaults:\n  cpu.isa: scalar\n' >"$work/isa/accel.yaml"
+(cd "$work/isa" && "$accelctl" run "$plan" -q --greedy -n 20 </dev/null >"$work/out")
 cmp "$work/out" "$work/text" || fail "an option of accel.yaml changed the run of a plan"
 for variable in ACCEL_BATCH=2tok ACCEL_KV_FULL=prune; do
     try 0 env ACCEL_CPU_ISA=scalar "$variable" "$accelctl" run "$plan" -q --greedy -n 20

@@ -245,7 +245,9 @@ void space_remedy(int native, const char *path, char out_remedy[SPACE_REMEDY_BYT
         return;
     }
     snprintf(out_remedy, SPACE_REMEDY_BYTES, "%s %.*s, or name a file in a writable folder",
-             native == EACCES || native == EPERM || native == EROFS ? "let this user write to" : "free disk space in",
+             native == EACCES || native == EPERM || native == EROFS ? "let this user write to"
+             : native == 0 || is_out_of_space(native)               ? "free disk space in"
+                                                                    : "check that files can be made in",
              length == 0 ? 15 : length, length == 0 ? "its folder" : path);
 }
 

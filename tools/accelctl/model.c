@@ -60,7 +60,7 @@ static bool has_value(const struct accel_plan_setting *setting, const char *valu
 }
 
 /* Warns of variables of the environment that set another value than the recorded plan has. */
-static void warn_variables(const struct accel_plan *plan, const char *path)
+static void warn_settings(const struct accel_plan *plan, const char *path)
 {
     for (uint32_t i = 0; i < accel_plan_setting_count(plan); i++) {
         const struct accel_plan_setting *setting = accel_plan_setting_get(plan, i);
@@ -118,7 +118,7 @@ static int repeat(const struct common *common, const struct wish *wish, struct o
     }
     if (accel_model_plan_repeat(opened->context, wish->path, &options, &opened->made, &error) != ACCEL_OK)
         return report_session_error(common->json, &error);
-    warn_variables(accel_model_plan_plan(opened->made), wish->path);
+    warn_settings(accel_model_plan_plan(opened->made), wish->path);
     warn_options(opened->context, accel_model_plan_plan(opened->made), wish->path);
     return -1;
 }

@@ -29,7 +29,6 @@ struct parser {
     const char *word;         /* the option that is parsed */
     char spelling[48];        /* its name as it was typed; for a key of a chat without dashes */
     uint32_t json;            /* 1: errors go out as JSON */
-    uint64_t lists;           /* a bit for each row of a list that was given */
 };
 
 static int complain(const struct parser *p, const char *format, ...) ACCEL_PRINTF(2, 3);
@@ -300,16 +299,6 @@ static int refuse_second_device(const struct parser *p, const char *first, const
     return report_error_text(p->json, EXIT_USAGE, "usage", text, remedy);
 }
 
-/* Returns whether the option was given before; a list of its struct may be the default. */
-static bool is_repeated(struct parser *p, const struct option_row *row)
-{
-    const uint64_t bit = UINT64_C(1) << (row - p->command->options);
-    const bool is_set = (p->lists & bit) != 0;
-
-    p->lists |= bit;
-    return is_set;
-}
-
 /* Appends to a list "N,N...", as llama-bench does with an option that is repeated. The texts live until the end, since
  * the command's struct refers to them. */
 static int append_to_list(const struct parser *p, const char **list, const char *value)
@@ -341,7 +330,7 @@ static int store(struct parser *p, const struct option_row *row, const char *val
             return refuse_second_device(p, *(const char **)place, value);
         if (instead_of_value(p->command->name, row->name, value) != NULL)
             return refuse_value(p, row, value);
-        if (strstr(row->argument, "...") != NULL && is_repeated(p, row))
+        if (*(const char **)place != NULL && strstr(row->argument, "...") != NULL)
             return append_to_list(p, place, value);
         *(const char **)place = value;
         return -1;

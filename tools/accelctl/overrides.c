@@ -60,13 +60,12 @@ static bool refuses_type(const struct common *common, const char *option, const 
     static const char key[] = "weights.type=";
     const char *instead =
         strncmp(item, key, strlen(key)) == 0 ? instead_of_setting("", "weights.type", item + strlen(key)) : NULL;
-    char text[200];
 
     if (instead == NULL)
         return false;
-    snprintf(text, sizeof(text), "command line %s %.100s: weights.type has no value '%.40s'", option, item,
-             item + strlen(key));
-    *out_exit = report_error_text(common->json, EXIT_USAGE, "usage", text, instead);
+    *out_exit = report_error_format(common->json, EXIT_USAGE, "usage", instead,
+                                    "command line %s %.100s: weights.type has no value '%.40s'", option, item,
+                                    item + strlen(key));
     return true;
 }
 

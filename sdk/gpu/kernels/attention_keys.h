@@ -9,10 +9,10 @@ BUFFER_PARTS(1, K)
 
 /* Loops over a head and over an item's part of it. Compilers for CPUs would need seconds for each size of heads. */
 #ifdef HAS_SOFTWARE
-#define OVER_HEAD NOT_UNROLLED
+#define OVER_HEAD NOT_UNROLLED for
 #define OVER_MINE NOT_UNROLLED for
 #else
-#define OVER_HEAD
+#define OVER_HEAD for
 #define OVER_MINE UNROLL for
 #endif
 
@@ -70,30 +70,27 @@ FN float score_of(POINTER(uint, K) LOCAL_POINTER(float, query) WITH_PARAMETERS u
     const uint row = START(1) + slot * p.key_pitch;
     float score = 0.0f;
     if (KEY_BITS == 32u) {
-        OVER_HEAD for (uint i = 0u; i < SIZE; i++) score += query[i] * as_float(K[row + kv_head * SIZE + i]);
+        OVER_HEAD (uint i = 0u; i < SIZE; i++)
+            score += query[i] * as_float(K[row + kv_head * SIZE + i]);
     } else if (KEY_BITS == 16u) {
         /* A head may begin in the middle of a word. */
         if (SIZE % 2u == 0u) {
-            OVER_HEAD for (uint i = 0u; i < SIZE / 2u; i++)
-            {
+            OVER_HEAD (uint i = 0u; i < SIZE / 2u; i++) {
                 const uint word = K[row + kv_head * (SIZE / 2u) + i];
                 score += query[2u * i] * half_low(word) + query[2u * i + 1u] * half_high(word);
             }
         } else {
-            OVER_HEAD for (uint i = 0u; i < SIZE; i++)
-            {
+            OVER_HEAD (uint i = 0u; i < SIZE; i++) {
                 const uint at = kv_head * SIZE + i;
                 score += query[i] * HALF_AT(K, row, at);
             }
         }
     } else {
         const uint scales = row + p.kv_heads * SIZE * KEY_BITS / 32u;
-        OVER_HEAD for (uint g = 0u; g < SIZE / KEY_SPAN; g++)
-        {
+        OVER_HEAD (uint g = 0u; g < SIZE / KEY_SPAN; g++) {
             const uint at = kv_head * SIZE + g * KEY_SPAN, number = at / KEY_SPAN;
             float sum = 0.0f;
-            OVER_HEAD for (uint w = 0u; w < KEY_SPAN * KEY_BITS / 32u; w++)
-            {
+            OVER_HEAD (uint w = 0u; w < KEY_SPAN * KEY_BITS / 32u; w++) {
                 const uint word = K[row + at * KEY_BITS / 32u + w];
                 if (KEY_BITS == 8u) {
                     const float4 d = code_values(word, 8u, 0u);

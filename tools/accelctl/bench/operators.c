@@ -307,7 +307,9 @@ static int check_options(const struct bench *bench)
         text = "bench operators: --type has no effect: it is for matmul, expert_matmul and embed";
     else if (chosen->lengths != NULL && !bench->wanted[BENCH_ATTENTION] &&
              (chosen->shapes != NULL || !is_listed(chosen->operators, "attention")))
-        text = "bench operators: --length has no effect: it is for attention, which --shape leaves out";
+        text = chosen->shapes != NULL
+                   ? "bench operators: --length has no effect: it is for attention, and --shape for matmul alone"
+                   : "bench operators: --length has no effect: it is for attention";
     return text == NULL ? -1 : report_error_text(chosen->common.json, EXIT_USAGE, "usage", text, remedy);
 }
 

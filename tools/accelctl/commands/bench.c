@@ -165,11 +165,10 @@ static int read_subjects(struct bench *bench, int count, char **arguments)
             word = bench->path;
         if (bench->path != NULL && stat(word, &file) != 0)
             return refuse_subject(bench, word, NULL, "");
-        if (bench->path != NULL) {
-            snprintf(words, sizeof(words), "bench: one model at a time, not '%.80s' too", word);
-            return report_error_text(bench->chosen->common.json, EXIT_USAGE, "usage", words,
-                                     "accelctl bench once for each model; --against FILE compares two runs");
-        }
+        if (bench->path != NULL)
+            return report_error_format(bench->chosen->common.json, EXIT_USAGE, "usage",
+                                       "accelctl bench once for each model; --against FILE compares two runs",
+                                       "bench: one model at a time, not '%.100s' too", word);
         bench->path = word;
     }
     if (bench->chosen->explain && !(subjects == 1 && bench->wanted[BENCH_OPERATORS] && bench->path == NULL))
@@ -213,15 +212,12 @@ static int check_effects(const struct bench *bench)
         {chosen->against.count > 0 ? "--against" : NULL, !chosen->explain, "what is measured, and not for --explain"},
         {chosen->sqlite != NULL ? "--sqlite" : NULL, !chosen->explain, "what is measured, and not for --explain"},
     };
-    char text[160];
 
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        if (rows[i].option == NULL || rows[i].has_effect)
-            continue;
-        snprintf(text, sizeof(text), "bench: %s has no effect: it is for %s", rows[i].option, rows[i].subjects);
-        return report_error_text(chosen->common.json, EXIT_USAGE, "usage", text,
-                                 "leave it out, or add a subject that it is for");
-    }
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        if (rows[i].option != NULL && !rows[i].has_effect)
+            return report_error_format(chosen->common.json, EXIT_USAGE, "usage",
+                                       "leave it out, or add a subject that it is for",
+                                       "bench: %s has no effect: it is for %s", rows[i].option, rows[i].subjects);
     return -1;
 }
 
