@@ -129,14 +129,19 @@ CPU_INLINE vf load_weights(const int read, const void *row, size_t at)
     return read == READ_F32 ? v_load((const float *)row + at) : load16(read == READ_BF16, (const uint16_t *)row + at);
 }
 
+/* Loads one weight. Mapped rows begin at any byte. */
 CPU_INLINE float load_weight(const int read, const void *row, size_t at)
 {
-    if (read == READ_F32)
-        return ((const float *)row)[at];
-    uint32_t bits = (uint32_t)((const uint16_t *)row)[at] << 16;
-    float upper;
-    memcpy(&upper, &bits, sizeof(upper));
-    return read == READ_BF16 ? upper : half_to_float((const uint16_t *)row + at);
+    const char *from = (const char *)row + at * (read == READ_F32 ? sizeof(float) : sizeof(uint16_t));
+    uint16_t upper;
+    uint32_t bits;
+    float value;
+    if (read == READ_F16)
+        return half_to_float(from);
+    memcpy(&upper, from, sizeof(upper));
+    bits = (uint32_t)upper << 16;
+    memcpy(&value, read == READ_F32 ? from : (const char *)&bits, sizeof(value));
+    return value;
 }
 
 /*
