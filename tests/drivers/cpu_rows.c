@@ -488,7 +488,7 @@ static void dense_net(struct net *net, uint32_t tokens, uint32_t keys, uint32_t 
  * same bits. */
 static void bits_of_threads(struct rig *rig)
 {
-    static const uint32_t rows[][3] = {{1, 700, 0}, {3, 300, 0}, {4, 900, 0}, {90, 120, 41}};
+    static const uint32_t rows[][3] = {{1, 1400, 0}, {3, 600, 0}, {4, 1800, 0}, {90, 120, 41}};
     const uint64_t none = 0;
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {

@@ -11,7 +11,7 @@
 /* Tokens of a step up to which the keys of each are divided into parts: of this many keys, of a sequence from two parts
  * on. The number of threads has no say in it, so that results do not depend on it. */
 #define TOKENS_IN_PARTS 4u
-#define KEYS_OF_PART 256u
+#define KEYS_OF_PART 512u
 #define PARTS_MOST 32u
 
 /* Returns the bits of a planar type, 0 for other types. */
