@@ -1327,7 +1327,7 @@ cp "$model" "$latin"
 try 1 "$accelctl" plan "$latin" --out "$work/latin.json"
 one_error "is not UTF-8, as all text of a plan file is"
 [ ! -e "$work/latin.json" ] || fail "a plan that no run can repeat was written"
-long=$(printf '%0245d' 7)
+long=$(printf '%0250d' 7)
 try 1 "$accelctl" plan "$model" --out "$work/$long"
 one_error "remedy: name a file with a shorter name"
 try 3 "$accelctl" plan "$work/$long$long"
