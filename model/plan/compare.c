@@ -42,16 +42,15 @@ static const char *const varying[] = {
 
 struct comparison {
     const struct plan_record *record;
-    const char *deferred; /* a member that is not compared; NULL: none */
-    size_t ordinal;       /* values of the record before the current one, in the order of the text */
+    bool is_deferring; /* the verdict is not compared yet, and `verdict` becomes its ordinal */
+    size_t verdict;
+    size_t ordinal; /* values of the record before the current one, in the order of the text */
     char path[PATH_TEXT];
     struct accel_error *error;
 };
 
 static bool is_skipped(const struct comparison *c)
 {
-    if (c->deferred != NULL && strcmp(c->path, c->deferred) == 0)
-        return true;
     for (size_t i = 0; i < sizeof(varying) / sizeof(*varying); i++)
         if (fnmatch(varying[i], c->path, 0) == 0)
             return true;
@@ -117,7 +116,10 @@ static int32_t compare_member(struct comparison *c, const char *key, const json_
     int32_t code = ACCEL_OK;
 
     snprintf(c->path + length, PATH_TEXT - length, "%s%s", length == 0 ? "" : ".", key);
-    if (!is_skipped(c))
+    if (c->is_deferring && strcmp(c->path, "verdict") == 0) {
+        c->verdict = c->ordinal;
+        c->ordinal += count_values(then);
+    } else if (!is_skipped(c))
         code = then == NULL || now == NULL ? refuse(c, then, now, parent) : compare_value(c, then, now, parent);
     else if (then != NULL)
         c->ordinal += count_values(then);
@@ -212,12 +214,16 @@ static void adopt_bound(const json_t *then, json_t *now)
 
 int32_t plan_compare(const struct plan_record *record, json_t *now, struct accel_error *error)
 {
-    /* The verdict follows from the other members, which name the cause. */
-    struct comparison first = {.record = record, .deferred = "verdict", .error = error};
-    struct comparison second = {.record = record, .error = error};
+    struct comparison c = {.record = record, .is_deferring = true, .error = error};
     int32_t code;
 
     adopt_bound(record->root, now);
-    code = compare_value(&first, record->root, now, NULL);
-    return code == ACCEL_OK ? compare_value(&second, record->root, now, NULL) : code;
+    code = compare_value(&c, record->root, now, NULL);
+    if (code != ACCEL_OK)
+        return code;
+    /* The verdict comes last: it follows from the other members, which name the cause. */
+    c.is_deferring = false;
+    c.ordinal = c.verdict;
+    return compare_member(&c, "verdict", json_object_get(record->root, "verdict"), json_object_get(now, "verdict"),
+                          now);
 }
