@@ -340,7 +340,7 @@ void accel_environment_unknown(const struct accel_aliases *aliases, const char *
         snprintf(name, sizeof(name), "%.*s", (int)length, *entry);
         if (is_known(&known, name, drivers, driver_count) || is_for_tests(name))
             continue;
-        /* What is an option of the command has no variable. */
+        /* The device is an option of the command, not a variable. */
         function(data, name, strcmp(name, "ACCEL_DEVICE") == 0 ? "--device NAME" : find_near(&known, name));
     }
     accel_arena_free(&known.arena);

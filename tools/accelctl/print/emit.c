@@ -30,7 +30,7 @@ struct flag_row {
 /* Why -fa off is not said: the reason of the row of which the type of values decides the flag. */
 static const char flash_only[] = "its quantized cache of values requires -fa on";
 
-/* What to do about weights that the plan has in another type than the file. */
+/* The remedy for weights that the plan has in another type than the file. */
 static const char to_gguf[] =
     "write the file in a type of GGUF first: accelctl quantize IN OUT Q4_K_M, or llama-quantize";
 
