@@ -80,9 +80,6 @@ typedef void cpu_quantize_fn(const float *x, size_t stride, size_t k, const stru
 /* Rows of x from which on matmul stages act_f32; fewer rows are read in place. */
 #define CPU_ACT_F32_FROM 6u
 
-/* The threshold for F16 and BF16 weights, which GEMV reads in place, three rows of x at a time. */
-#define CPU_ACT_F32_FROM_HALF 10u
-
 /* Rows are staged in multiples of this. */
 #define CPU_ACT_F32_ROWS 12u
 
@@ -98,8 +95,9 @@ typedef void cpu_arrange_fn(const float *x, size_t stride, size_t rows, size_t k
 /* Row stride and row count of act_bf16 are multiples of this. */
 #define CPU_ACT_BF16_ROWS 32u
 
-/* Rows of x from which on BF16 products are faster for quantized weights, on ISAs that have them. */
+/* Rows of x from which on BF16 products are faster, on ISAs that have them: quantized weights, and F16 and BF16. */
 #define CPU_ACT_BF16_FROM 24u
+#define CPU_ACT_BF16_FROM_HALF 10u
 
 /* Elements of a row of k values in act_bf16, and bytes of m rows. */
 static inline size_t cpu_act_bf16_row(size_t k)

@@ -48,6 +48,9 @@ enum cpu_product_family {
 #define CPU_GEMM_UNPACKED(X)                                                                                           \
     CPU_GEMV_K_TYPES(X) CPU_ROW4_UNPACKED(X) X(MXFP4, mxfp4) X(PLANAR, planar) X(PLANAR_A, planar_a)
 
+/* Rows of x from which on the kernel stays the same. */
+#define CPU_PRODUCT_ROWS 49u
+
 /* Most values of x that GEMV kernels arrange on the stack. */
 #define CPU_GEMV_VALUES 32768u
 

@@ -32,7 +32,7 @@ static uint32_t act_of(const struct conv *c, uint64_t rows)
 
 static struct conv conv_of(const struct sdk_call *call)
 {
-    static const uint32_t most[] = {0, CPU_ACT_F32_FROM - 1, CPU_ACT_F32_FROM_HALF - 1, CPU_ACT_BF16_FROM - 1};
+    static const uint32_t most[] = {0, CPU_ACT_F32_FROM - 1, CPU_ACT_BF16_FROM_HALF - 1, CPU_ACT_BF16_FROM - 1};
     const struct sdk_tensor *x = call->inputs[0], *w = call->inputs[1], *y = call->outputs[0];
     struct conv c = {
         .device = call->device,

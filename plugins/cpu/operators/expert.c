@@ -39,18 +39,14 @@ struct segment {
     void *staged;
 };
 
-/* Returns the bytes of a staged row at most: each kind pads the fewest rows that it is used for most, or those just
- * past a multiple of its tile. */
+/* Returns the bytes of a staged row at most: of any number of rows up to that from which the kernel stays the same,
+ * since more rows of one kind are padded less. */
 static uint64_t row_bytes_of(const struct experts *e)
 {
-    const uint8_t padded = CPU_ACT_BF16_ROWS + 1, half = CPU_ACT_F32_FROM_HALF, bf16 = CPU_ACT_BF16_FROM;
-    const uint8_t past = CPU_ACT_F32_ROWS + 1, second = 2 * CPU_ACT_F32_ROWS + 1;
-    const uint8_t rows[] = {1, CPU_TILE_FROM, CPU_ACT_F32_FROM, past, half, CPU_ACT_Q8_ROW_FROM, second, bf16, padded};
     uint64_t most = 0;
 
-    for (size_t i = 0; i < sizeof(rows); i++) {
-        const uint32_t kind = cpu_product_at(e->call, rows[i]).act;
-        const uint64_t bytes = cpu_act_bytes(kind, rows[i], e->k) / rows[i] + 1;
+    for (uint64_t rows = 1; rows <= CPU_PRODUCT_ROWS; rows++) {
+        const uint64_t bytes = cpu_act_bytes(cpu_product_at(e->call, rows).act, rows, e->k) / rows + 1;
 
         most = bytes > most ? bytes : most;
     }
@@ -123,7 +119,7 @@ const char *cpu_expert_check(const struct sdk_kernel *kernel, const struct sdk_n
  * that of the first. */
 uint32_t cpu_expert_describe(const struct sdk_call *call, char *name, uint32_t size)
 {
-    const uint64_t most = cpu_least(call->inputs[2]->dims[0] * call->inputs[2]->dims[1], CPU_ACT_BF16_FROM);
+    const uint64_t most = cpu_least(call->inputs[2]->dims[0] * call->inputs[2]->dims[1], CPU_PRODUCT_ROWS);
     const uint32_t first = cpu_product_at(call, 1).family;
     uint32_t last = first;
     int used = snprintf(name, size, "%s, by rows of an expert: %s",

@@ -19,7 +19,7 @@ struct cpu_product cpu_product_at(const struct sdk_call *call, uint64_t rows)
 {
     const struct cpu_products *prepared = call->prepared;
 
-    return prepared != NULL ? prepared->at[cpu_least(rows, CPU_ACT_BF16_FROM)]
+    return prepared != NULL ? prepared->at[cpu_least(rows, CPU_PRODUCT_ROWS)]
                             : cpu_product_for(call->device, call->variant, call->inputs[1], rows);
 }
 
@@ -27,7 +27,7 @@ void cpu_products_prepare(const struct sdk_call *call, void *memory)
 {
     struct cpu_products *prepared = memory;
 
-    for (uint64_t rows = 1; rows <= CPU_ACT_BF16_FROM && prepared->at[CPU_ACT_BF16_FROM].run == NULL; rows++)
+    for (uint64_t rows = 1; rows <= CPU_PRODUCT_ROWS && prepared->at[CPU_PRODUCT_ROWS].run == NULL; rows++)
         prepared->at[rows] = cpu_product_for(call->device, call->variant, call->inputs[1], rows);
 }
 

@@ -44,7 +44,7 @@ struct cpu_product cpu_product_for(const struct cpu_device *device, uint32_t var
                                    uint64_t rows);
 /* The kernels by rows of x, prepared for calls that choose among them; the last is that of all more rows. */
 struct cpu_products {
-    struct cpu_product at[CPU_ACT_BF16_FROM + 1];
+    struct cpu_product at[CPU_PRODUCT_ROWS + 1];
 };
 void cpu_products_prepare(const struct sdk_call *call, void *prepared);
 /* Returns the kernel for `rows` rows of a call, whose prepared bytes, if any, begin with struct cpu_products. */

@@ -20,9 +20,9 @@
 #include "gemm32.h"
 
 #define W_ROWS (2u * VN)
-#define CHUNK 256u            /* words of k: a panel of 16 KiB, or 32 with vectors of 16 */
-#define X_ROWS 264u           /* rows of x per panel: CHUNK words of each stay in the L2 cache */
-#define PANELS (64u / W_ROWS) /* panels per block of x in the L2 cache */
+#define CHUNK 256u                      /* words of k: a panel of 16 KiB, or 32 with vectors of 16 */
+#define X_ROWS (VN == 16 ? 528u : 264u) /* rows of x per panel: CHUNK words of each stay in the L2 cache */
+#define PANELS (64u / W_ROWS)           /* panels per block of x in the L2 cache */
 
 /* A call, its decoder, and its staged activations: chunks of k, in each chunk tile after tile. */
 struct gemm {
