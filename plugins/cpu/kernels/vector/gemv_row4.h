@@ -57,12 +57,8 @@ CPU_INLINE void dot_row4(const struct block32 f, const struct cpu_matmul *call, 
                          size_t i, float *const *out)
 {
     const size_t blocks = call->k / CPU_BLOCK, step = step_blocks(f);
-    const struct act_rows x = {call->act_q8.q + i * call->k,
-                               call->act_q8.scale + i * blocks,
-                               call->act_q8.sum + i * blocks,
-                               call->k,
-                               blocks,
-                               NULL};
+    const struct act_rows x = {call->act_q8.q + i * call->k, call->act_q8.scale + i * blocks,
+                               call->act_q8.sum + i * blocks, call->k, blocks};
     const struct ask ask = prefetch_of(f, w);
     struct row4_sums sums = zero_sums();
     size_t b = 0;
