@@ -57,7 +57,6 @@ static const struct rule rules[] = {
     {CPU_GEMV_K, 0, ROWS, 1, 1, 2, 2, 2},
     {CPU_GEMV_PLANAR, SHARED, ROWS, 1, 1, 4, 4, 4},
     {CPU_GEMV_PLANAR, G128, ROWS, 1, 1, 1, 1, 2},
-    {CPU_GEMV_PLANAR, 0, ROWS, 1, 1, 0, 0, 2},
     {CPU_GEMV_ROW4, LOOKUP, ROWS, 0, 1, 2, 2, 2},
     {CPU_GEMV_ROW4, NIBBLES, ROWS, 0, 1, 2, 4, 4},
     {CPU_GEMV_ROW4, BYTES, ROWS, 0, 1, 6, 4, 4},
