@@ -35,8 +35,7 @@ static void test_table(void **state)
 {
     const struct tables *tables = *state;
     const int scalar = KERNELS_ISA == CPU_ISA_SCALAR;
-    const int is_256 = KERNELS_ISA == CPU_ISA_AVX2 || KERNELS_ISA == CPU_ISA_AVXVNNI,
-              is_x86 = KERNELS_ISA < CPU_ISA_NEON;
+    const int is_x86 = KERNELS_ISA < CPU_ISA_NEON;
     assert_int_equal(tables->kernels.isa, KERNELS_ISA);
 #define CPU_KERNEL(type, place, name)                                                                                  \
     assert_true(tables->kernels.place != NULL);                                                                        \
@@ -44,7 +43,6 @@ static void test_table(void **state)
 #define CPU_VECTOR(type, place, name)                                                                                  \
     assert_true(scalar || tables->kernels.place != NULL);                                                              \
     assert_true(scalar || tables->kernels.place != tables->twins.place);
-#define CPU_FIELDS(type, place, name) assert_true((tables->kernels.place != NULL) == is_256);
 #define CPU_PACKED(type, place, name) assert_true((tables->kernels.place != NULL) == (is_x86 && !scalar));
 #include "plugins/cpu/kernels/kernels.def"
     for (uint32_t family = 0; family < CPU_PRODUCTS; family++)

@@ -26,13 +26,12 @@ cpu_kernels_float = $(cpu_kernels_plain) %D%/vector/vec.h %D%/vector/simd.h %D%/
 	%D%/vector/attention_staged.h %D%/vector/attention_q4.h %D%/vector/gemm32.h %D%/vector/gemm_float.h %D%/vector/pointwise.c \
 	%D%/vector/rows.c %D%/vector/attention.c %D%/vector/matmul.c %D%/vector/quantize.c %D%/vector/gemm32.c
 cpu_kernels_codes = %D%/vector/planar.h %D%/vector/gemv.h %D%/vector/row4.h %D%/vector/gemv_row4.h \
-	%D%/vector/gemm.h %D%/vector/lanes.h %D%/vector/gemm_core.h %D%/vector/gemm_fill.h \
+	%D%/avx2/fields.h %D%/vector/gemm.h %D%/vector/lanes.h %D%/vector/gemm_core.h %D%/vector/gemm_fill.h \
 	%D%/vector/gemv_unpacked.c %D%/vector/gemv_k.c \
 	%D%/vector/gemv_planar.c %D%/vector/gemm.c %D%/vector/gemm_core.c %D%/vector/table.c
 cpu_kernels_vector = $(cpu_kernels_float) $(cpu_kernels_codes)
 # AVX-VNNI multiplies codes in another way than AVX2, and nothing else.
-cpu_kernels_avxvnni = $(cpu_kernels_codes) %D%/avx2/matmul8.c %D%/avx2/gemv_fields.c \
-	%D%/vector/gemv_packed.c
+cpu_kernels_avxvnni = $(cpu_kernels_codes) %D%/avx2/matmul8.c %D%/vector/gemv_packed.c
 cpu_kernels_avx512 = $(cpu_kernels_vector) %D%/avx2/matmul8.c %D%/avx512/matmul8.c %D%/vector/gemv_packed.c
 # Sources of these ISAs on top of AVX-512.
 cpu_kernels_avx512bf16 = %D%/vector/gemm32.h %D%/vector/gemm_float.h %D%/vector/simd_bf16.h %D%/avx512bf16/matmul16.c
@@ -40,8 +39,7 @@ cpu_kernels_amx = %D%/vector/simd_bf16.h %D%/amx/tiles.h %D%/amx/decode.h %D%/am
 cpu_kernels_neon = $(cpu_kernels_vector) %D%/vector/neon_dot.h %D%/vector/neon_i8mm.h %D%/vector/neon_m256.h \
 	%D%/vector/neon_vec.h %D%/neon/matmul8.c
 
-libcpu_kernels_avx2_la_SOURCES = $(cpu_kernels_vector) %D%/avx2/matmul8.c %D%/avx2/gemv_fields.c \
-	%D%/vector/gemv_packed.c
+libcpu_kernels_avx2_la_SOURCES = $(cpu_kernels_vector) %D%/avx2/matmul8.c %D%/vector/gemv_packed.c
 libcpu_kernels_avx2_la_CFLAGS = $(AM_CFLAGS) $(KERNEL_CFLAGS) $(AVX2_CFLAGS)
 libcpu_kernels_avxvnni_la_SOURCES = $(cpu_kernels_avxvnni)
 libcpu_kernels_avxvnni_la_CFLAGS = $(AM_CFLAGS) $(KERNEL_CFLAGS) $(AVXVNNI_CFLAGS) -DCPU_BUILD_AVXVNNI

@@ -18,7 +18,6 @@ enum { CPU_ACT_NONE, CPU_ACT_Q8, CPU_ACT_Q8_ROW, CPU_ACT_F32, CPU_ACT_BF16 };
     X(SCALAR32, matmul, CPU_ACT_NONE)                                                                                  \
     X(SCALAR8, matmul8, CPU_ACT_Q8)                                                                                    \
     X(GEMM16, gemm16, CPU_ACT_BF16)                                                                                    \
-    X(GEMV_FIELDS, gemv_fields, CPU_ACT_Q8)                                                                            \
     X(GEMV_K, gemv_k, CPU_ACT_Q8)                                                                                      \
     X(GEMV_PLANAR, gemv_planar, CPU_ACT_Q8)                                                                            \
     X(GEMV_ROW4, gemv_row4, CPU_ACT_Q8)                                                                                \
@@ -39,7 +38,6 @@ enum cpu_product_family {
 /* Types of the families, as far as they are not those of a column of accel/quant/formats.def. X(ID, name) */
 #define CPU_K_TYPES(X) X(Q2_K, q2_k) X(Q3_K, q3_k) X(Q4_K, q4_k) X(Q5_K, q5_k) X(Q6_K, q6_k)
 #define CPU_GEMV_K_TYPES(X) CPU_K_TYPES(X) X(IQ4_XS, iq4_xs)
-#define CPU_GEMV_FIELDS_TYPES(X) X(Q2_K, q2_k) X(Q3_K, q3_k) X(IQ4_XS, iq4_xs)
 #define CPU_ROW4_UNPACKED(X) X(Q5_0, q5_0) X(Q5_1, q5_1) X(IQ4_NL, iq4_nl)
 #define CPU_GEMV_PLANAR_TYPES(X) CPU_PLANAR_OWN(X) X(PLANAR, planar) X(PLANAR_A, planar_a)
 #define CPU_GEMV_PACKED_TYPES(X)                                                                                       \

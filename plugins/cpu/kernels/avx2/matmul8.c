@@ -7,6 +7,7 @@
 #include "plugins/cpu/kernels/vector/row4.h"
 
 #define ROWS 6u
+#define APART_BYTES 3072u
 #if defined(CPU_BUILD_AVX512)
 #define ROW4_UNPACKED_ALONE /* the others: avx512/matmul8.c */
 #endif

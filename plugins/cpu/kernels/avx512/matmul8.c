@@ -10,7 +10,7 @@
 #include "plugins/cpu/kernels/vector/row4.h"
 
 #define ROWS 4u
-#define QUARTER_BYTES 32768u
+#define APART_BYTES 0u
 #define ROW4_PLAIN_ALONE /* the others: avx2/matmul8.c */
 
 #define VECTOR 64u
@@ -82,13 +82,6 @@ CPU_INLINE struct act_step load_x(const struct block32 f, const size_t count, co
 
 /* ---- W ---- */
 
-/* Indices in the second load of the quarters of blocks 1, 2 and 3 of `half` words, see quarters(). */
-#define EIGHT(at) (at), (at) + 1, (at) + 2, (at) + 3, (at) + 4, (at) + 5, (at) + 6, (at) + 7
-#define QUARTERS(half)                                                                                                 \
-    {                                                                                                                  \
-        EIGHT(0), EIGHT(24 - 2 * (half)), EIGHT(24 - (half)), EIGHT(24)                                                \
-    }
-
 /* Indices of the scales of blocks of `half` words in a load that starts at the first scale. */
 #define FOUR(at) (at), (at), (at), (at)
 #define SCALES(half, per, at)                                                                                          \
@@ -96,24 +89,19 @@ CPU_INLINE struct act_step load_x(const struct block32 f, const size_t count, co
         FOUR(at), FOUR(4 / (per) * (half) + (at)), FOUR(8 / (per) * (half) + (at)), FOUR(12 / (per) * (half) + (at))   \
     }
 
-static const uint16_t quarters_18[32] = QUARTERS(9), quarters_20[32] = QUARTERS(10);
 static const uint16_t scales_18[32] = SCALES(9, 4, 0), scales_20[32] = SCALES(10, 4, 0);
 static const uint16_t minima_20[32] = SCALES(10, 4, 1), scales_34[32] = SCALES(17, 8, 0);
 
-/* Loads the bytes of four blocks of 4-bit codes, a quarter each. Two loads cover them: the first quarter is in place in
- * the first load, the others are permuted within the second, which ends with the last block. */
+/* Loads the bytes of up to four blocks of 4-bit codes, a quarter each. */
 CPU_INLINE __m512i quarters(const struct block32 f, const size_t count, const uint8_t *p)
 {
     const __m256i none = _mm256_setzero_si256();
-    if (count == 4 && f.block_bytes == 16)
+    const size_t step = f.block_bytes;
+    if (count == 4 && step == 16)
         return _mm512_loadu_si512(p);
-    if (count == 4)
-        return _mm512_mask_permutexvar_epi16(_mm512_loadu_si512(p), 0xffffff00u,
-                                             _mm512_loadu_si512(f.block_bytes == 18 ? quarters_18 : quarters_20),
-                                             _mm512_loadu_si512(p + 3 * f.block_bytes + 16 - VECTOR));
-    if (count == 2)
-        return join(load_pair16(p, p + f.block_bytes), none);
-    return join(_mm256_inserti128_si256(none, _mm_loadu_si128((const __m128i *)p), 0), none);
+    if (count == 1)
+        return join(_mm256_inserti128_si256(none, _mm_loadu_si128((const __m128i *)p), 0), none);
+    return join(load_pair16(p, p + step), count == 4 ? load_pair16(p + 2 * step, p + 3 * step) : none);
 }
 
 /* Loads two blocks of 8-bit codes with zero point 128. */

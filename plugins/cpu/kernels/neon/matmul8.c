@@ -7,6 +7,7 @@
 #include "plugins/cpu/kernels/vector/row4.h"
 
 #define ROWS 4u
+#define APART_BYTES SIZE_MAX
 
 struct row4_sums {
     float32x4_t acc[PAIR];

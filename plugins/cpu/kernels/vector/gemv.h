@@ -18,7 +18,6 @@ struct act_rows {
     const float *sum;
     size_t k;
     size_t blocks;
-    const int16_t *half; /* [k / 16]: sums of 16 codes; only in families that use them */
 };
 
 /* Multiplies 32 unsigned codes with 32 of x and sums them to 8 integers. */

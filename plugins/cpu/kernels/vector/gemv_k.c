@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GEMV of blocks of 256 weights (q2_k .. q6_k, iq4_xs); avx2/gemv_fields.c is faster for one row of x with q2_k, q3_k
- * and iq4_xs on 256-bit ISAs.
+ * GEMV of blocks of 256 weights (q2_k .. q6_k, iq4_xs).
  * Layout: weights in place. Tile: a block of two rows of W with one row of x, whose loads they share: these are the
  * bottleneck (q2_k: 4.0 cycles per 32 weights). Codes are unpacked in registers. Codes are unsigned; zero points are
  * corrected with the sums of x. A scale per 16 weights multiplies in integers (exact: 7 bits times products of at most
- * 15 bits), a scale per 32 is multiplied with the scale of x. Bound: bytes of W; operations for q2_k, q3_k and iq4_xs.
- * Measured: doc/benchmark.md, GEMV from the L2 cache.
+ * 15 bits), a scale per 32 is multiplied with the scale of x. With 256 bits avx2/fields.h reads q2_k, q3_k and iq4_xs.
+ * Bound: bytes of W; operations for q2_k, q3_k and iq4_xs. Measured: doc/benchmark.md, GEMV from the L2 cache.
  */
 #include "finish.h"
-#include "gemv.h"
+#include "plugins/cpu/kernels/avx2/fields.h"
+
+#define FIELD_AHEAD 4096u /* prefetch distance of two rows in bytes: the next rows follow these */
 
 CPU_INLINE __m256 to_float(__m256i v)
 {
@@ -100,17 +101,17 @@ CPU_INLINE struct sums2 zero_sums(void)
 
 /* Adds blocks of two rows whose scales are of 16 weights: the sums of 16 of x, each times its minimum, are eight
  * numbers, one per 32. */
-CPU_INLINE struct sums2 add_fine(const struct traits traits, const uint8_t *const block[2], const struct act_rows *x,
+CPU_INLINE struct sums2 add_fine(const struct traits traits, const uint8_t *const block[2], const struct k_x *x,
                                  size_t b, struct sums2 sums)
 {
     const struct fine f[2] = {fine_head(traits, block[0]), fine_head(traits, block[1])};
     const __m256i half = _mm256_loadu_si256((const __m256i *)(x->half + 16 * b));
-    const __m256 xs = _mm256_loadu_ps(x->scale + 8 * b);
+    const __m256 xs = _mm256_loadu_ps(x->rows.scale + 8 * b);
     struct sums2 part = zero_sums();
     CPU_UNROLL
     for (size_t g = 0; g < 8; g++) {
-        const __m256i q = load32(x->q + 256 * b + 32 * g);
-        const __m256 scale = _mm256_broadcast_ss(x->scale + 8 * b + g);
+        const __m256i q = load32(x->rows.q + 256 * b + 32 * g);
+        const __m256 scale = _mm256_broadcast_ss(x->rows.scale + 8 * b + g);
         CPU_UNROLL
         for (size_t r = 0; r < 2; r++) {
             const __m256i pairs = _mm256_maddubs_epi16(group_codes(traits, block[r], g), q);
@@ -180,41 +181,51 @@ CPU_INLINE struct sums2 add_coarse(const struct traits traits, const uint8_t *co
     return sums;
 }
 
-/* Multiplies two rows of W, `stride` bytes apart (0: the same twice), with a row of x. */
-CPU_INLINE void dot_two(const struct traits traits, const uint8_t *row, size_t stride, const struct act_rows *x,
-                        size_t blocks, float out[2])
+/* Adds blocks of two rows of W; block b of x is counted through all of its rows. */
+CPU_INLINE struct sums2 add_blocks(const struct traits traits, const uint8_t *const block[2], const struct k_x *x,
+                                   size_t b, struct sums2 sums)
+{
+    if (!HAS_FIELDS(traits.type))
+        return traits.fine ? add_fine(traits, block, x, b, sums) : add_coarse(traits, block, &x->rows, b, sums);
+    CPU_UNROLL
+    for (size_t r = 0; r < 2; r++)
+        sums.row[r][0] = add_fields(traits.type, block[r], x, b, sums.row[r][0]);
+    return sums;
+}
+
+/* Multiplies two rows of W, `stride` bytes apart (0: the same twice), with `blocks` blocks of x from `first` on. */
+CPU_INLINE void dot_two(const struct traits traits, const uint8_t *row, size_t stride, const struct k_x *x,
+                        size_t first, size_t blocks, float out[2])
 {
     struct sums2 sums = zero_sums();
     for (size_t b = 0; b < blocks; b++) {
         const uint8_t *const block[2] = {row + b * traits.block_bytes, row + b * traits.block_bytes + stride};
-        /* Prefetches the next two rows, which follow these, in proportion. */
-        prefetch_lines(row + 2 * (stride + b * traits.block_bytes), 2 * traits.block_bytes);
-        sums = traits.fine ? add_fine(traits, block, x, b, sums) : add_coarse(traits, block, x, b, sums);
+        /* Prefetches the next rows, which follow these, in proportion. */
+        prefetch_lines(row + (HAS_FIELDS(traits.type) ? FIELD_AHEAD : 2 * stride) + 2 * b * traits.block_bytes,
+                       2 * traits.block_bytes);
+        sums = add_blocks(traits, block, x, first + b, sums);
     }
     CPU_UNROLL
     for (size_t r = 0; r < 2; r++)
-        out[r] = sum8(traits.fine ? sums.row[r][0] : _mm256_add_ps(sums.row[r][0], sums.row[r][1]));
+        out[r] = sum8(_mm256_add_ps(sums.row[r][0], sums.row[r][1]));
 }
 
 CPU_INLINE void gemv(const struct traits traits, const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    const size_t stride = call->w.stride[0], blocks = call->k / CPU_BLOCK;
-    int16_t half[GEMV_VALUES / 16];
+    const size_t stride = call->w.stride[0], blocks = call->k / 256;
+    struct k_x x;
+    x.rows = (struct act_rows){call->act_q8.q, call->act_q8.scale, call->act_q8.sum, call->k, call->k / CPU_BLOCK};
     if (traits.fine)
-        half_sums(call->act_q8.q, call->m * call->k, half);
+        half_sums(x.rows.q, call->m * call->k, x.half);
+    if (HAS_FIELDS(traits.type))
+        place_fields(traits.type, call->m * call->k, &x);
     for (size_t j = begin; j < end; j += FINISH_COLUMNS) {
         const size_t count = least(FINISH_COLUMNS, end - j);
         const uint8_t *row = (const uint8_t *)call->w.plane[0] + j * stride;
         for (size_t r = 0; r < call->m; r++) {
-            const struct act_rows x = {call->act_q8.q + r * call->k,
-                                       call->act_q8.scale + r * blocks,
-                                       call->act_q8.sum + r * blocks,
-                                       call->k,
-                                       blocks,
-                                       half + 2 * r * blocks};
             float sums[FINISH_COLUMNS + 1];
             for (size_t c = 0; c < count; c += 2)
-                dot_two(traits, row + c * stride, c + 1 < count ? stride : 0, &x, call->k / 256, sums + c);
+                dot_two(traits, row + c * stride, c + 1 < count ? stride : 0, &x, r * blocks, blocks, sums + c);
             finish_row(call, r, j, count, sums);
         }
     }

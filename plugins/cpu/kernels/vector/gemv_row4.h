@@ -15,7 +15,7 @@
  *
  * store_sums(f, rows, sums, out): stores the sums with row r of x to out[r][0 .. 3].
  *
- * QUARTER_BYTES, optional: bytes of W from which on each quarter of its rows is read as a stream of its own.
+ * APART_BYTES: bytes of a row of W from which on each quarter of the rows is read as a stream of its own.
  */
 #ifndef CPU_VECTOR_GEMV_ROW4_H
 #define CPU_VECTOR_GEMV_ROW4_H
@@ -23,32 +23,18 @@
 #include "finish.h"
 #include "row4.h"
 
-/* Prefetch of block b of row r of four: bytes from first + r * stride + b * step on. */
-struct ask {
-    const uint8_t *first;
-    size_t stride;
-    size_t step;
-};
-
 #define APART_AHEAD 1024u
+#define QUARTER_BYTES 32768u /* least bytes of a quarter of the rows */
 
-CPU_INLINE struct ask prefetch_of(const struct block32 f, const struct row4 w)
+/* Prefetches for the step at block b: the next four rows of W, which follow these, in proportion, or each row on. */
+CPU_INLINE void prefetch_step(const struct block32 f, const struct row4 w, size_t b)
 {
-    if (w.apart)
-        return (struct ask){w.codes + APART_AHEAD, w.codes_stride, f.block_bytes};
-    /* Prefetches the next four rows of W, which follow these, in proportion. */
-    return (struct ask){w.codes + 4 * w.codes_stride, step_blocks(f) * f.block_bytes, 4 * f.block_bytes};
-}
-
-CPU_INLINE void prefetch_step(const struct ask ask, const size_t bytes, size_t b)
-{
-#ifdef QUARTER_BYTES
+    const size_t bytes = step_blocks(f) * f.block_bytes, at = b * f.block_bytes;
+    if (!w.apart)
+        prefetch_lines(w.codes + 4 * (w.codes_stride + at), 4 * bytes);
     CPU_UNROLL
-    for (size_t r = 0; r < 4; r++)
-        prefetch_lines(ask.first + r * ask.stride + b * ask.step, bytes);
-#else
-    prefetch_lines(ask.first + b * ask.step, 4 * bytes);
-#endif
+    for (size_t r = 0; w.apart && r < 4; r++)
+        prefetch_lines(w.codes + APART_AHEAD + r * w.codes_stride + at, bytes);
 }
 
 /* Multiplies four rows of W with `rows` (a constant) rows of x from row i on; sums of row r of x go to out[r][0 .. 3].
@@ -57,17 +43,12 @@ CPU_INLINE void dot_row4(const struct block32 f, const struct cpu_matmul *call, 
                          size_t i, float *const *out)
 {
     const size_t blocks = call->k / CPU_BLOCK, step = step_blocks(f);
-    const struct act_rows x = {call->act_q8.q + i * call->k,
-                               call->act_q8.scale + i * blocks,
-                               call->act_q8.sum + i * blocks,
-                               call->k,
-                               blocks,
-                               NULL};
-    const struct ask ask = prefetch_of(f, w);
+    const struct act_rows x = {call->act_q8.q + i * call->k, call->act_q8.scale + i * blocks,
+                               call->act_q8.sum + i * blocks, call->k, blocks};
     struct row4_sums sums = zero_sums();
     size_t b = 0;
     for (; b + step <= blocks; b += step) {
-        prefetch_step(ask, step * f.block_bytes, b);
+        prefetch_step(f, w, b);
         add_step(f, w, &x, rows, step, b, &sums);
     }
     if (step == 4 && b + 2 <= blocks) {
@@ -116,7 +97,6 @@ CPU_INLINE void gemv_row4(const struct block32 f, dot_rows_fn *dot, const struct
     }
 }
 
-#ifdef QUARTER_BYTES
 /* Multiplies four times `quarter` rows of W, a row of each quarter at a time: four memory streams, each in its own
  * pages. */
 CPU_INLINE void gemv_quarters(const struct block32 f, dot_rows_fn *dot, const struct cpu_matmul *call, size_t i,
@@ -138,24 +118,16 @@ CPU_INLINE void gemv_quarters(const struct block32 f, dot_rows_fn *dot, const st
             finish_row(call, i + t / 4, j + t % 4 * quarter, count, sums[t / 4][t % 4]);
     }
 }
-#endif
 
 /* ROWS rows of x at a time. */
 CPU_INLINE void gemv(const struct block32 f, dot_rows_fn *dot, const struct cpu_matmul *call, size_t begin, size_t end)
 {
-#ifdef QUARTER_BYTES
-    const size_t quarter = (end - begin) / 4;
-#endif
+    const size_t stride = call->w.stride[0], quarter = (end - begin) / 4;
+    const size_t apart = stride >= APART_BYTES && quarter * stride >= QUARTER_BYTES ? quarter : 0;
     for (size_t i = 0; i < call->m; i += ROWS) {
         const size_t rows = least(ROWS, call->m - i);
-        size_t from = begin;
-#ifdef QUARTER_BYTES
-        if (quarter * call->w.stride[0] >= QUARTER_BYTES) {
-            gemv_quarters(f, dot, call, i, rows, begin, quarter);
-            from += 4 * quarter;
-        }
-#endif
-        gemv_row4(f, dot, call, i, rows, from, end);
+        gemv_quarters(f, dot, call, i, rows, begin, apart);
+        gemv_row4(f, dot, call, i, rows, begin + 4 * apart, end);
     }
 }
 

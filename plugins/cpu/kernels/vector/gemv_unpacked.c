@@ -17,18 +17,17 @@
 typedef void unpack_row_fn(const struct cpu_matrix *w, size_t j, size_t at, size_t values,
                            struct unpacked spans[SPANS]);
 
-/* The scales of unpacked weights; constants. */
-struct scales {
+/* What a type's weights have beside codes and scales; constants. */
+struct parts {
     int minimum;
-    int fine; /* a scale per 16 weights */
     int codebook;
 };
 
 /* Multiplies a block of a span with x. */
-CPU_INLINE __m256i dot_block(const struct scales scales, const struct unpacked *unpacked, size_t g, __m256i x)
+CPU_INLINE __m256i dot_block(const struct parts parts, const struct unpacked *unpacked, size_t g, __m256i x)
 {
     __m256i products = dot32s(load32(unpacked->codes + 32 * g), x);
-    if (scales.codebook)
+    if (parts.codebook)
         products = _mm256_add_epi32(_mm256_slli_epi32(products, 8), dot32s(load32(unpacked->low + 32 * g), x));
     return products;
 }
@@ -47,52 +46,40 @@ CPU_INLINE __m256 minimum_part(const struct unpacked *unpacked, size_t g, __m256
 }
 
 /* Adds `count` blocks of 32 to the sums of `rows` (a constant) rows of x. */
-CPU_INLINE void accumulate_block(const struct scales scales, const struct unpacked *unpacked, const struct act_rows *x,
+CPU_INLINE void accumulate_block(const struct parts parts, const struct unpacked *unpacked, const struct act_rows *x,
                                  size_t block, size_t count, const size_t rows, __m256 acc[PAIR])
 {
     for (size_t g = 0; g < count; g++) {
-        __m256 d = scales.fine ? two_floats(unpacked->d + 2 * g) : _mm256_broadcast_ss(unpacked->d + 2 * g);
+        const __m256 d = two_floats(unpacked->d + 2 * g);
         CPU_UNROLL
         for (size_t r = 0; r < rows; r++) {
             const size_t at = r * x->blocks + block + g;
             __m256i q = load32(x->q + r * x->k + (block + g) * 32);
             __m256 scale = _mm256_broadcast_ss(x->scale + at);
             acc[r] =
-                _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot_block(scales, unpacked, g, q)), _mm256_mul_ps(d, scale), acc[r]);
-            if (scales.minimum && scales.fine)
+                _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot_block(parts, unpacked, g, q)), _mm256_mul_ps(d, scale), acc[r]);
+            if (parts.minimum)
                 acc[r] = _mm256_add_ps(acc[r], minimum_part(unpacked, g, q, scale));
         }
     }
 }
 
-/* Returns the minima of a span, one per 32 weights, times the sums of x. */
-CPU_INLINE float minima(const struct unpacked *unpacked, const float *sum, size_t count)
-{
-    float total = 0;
-    for (size_t g = 0; g < count; g++)
-        total += unpacked->m[2 * g] * sum[g];
-    return total;
-}
-
 /* Multiplies `values` unpacked weights of one row of W with `rows` (a constant) rows of x and adds to `sums`,
  * FINISH_COLUMNS apart per row of x. */
-CPU_INLINE void accumulate(const struct scales scales, const struct unpacked *spans, size_t values,
+CPU_INLINE void accumulate(const struct parts parts, const struct unpacked *spans, size_t values,
                            const struct act_rows *x, const size_t rows, float *sums)
 {
     __m256 acc[PAIR];
-    float offset[PAIR] = {0};
     CPU_UNROLL
     for (size_t r = 0; r < rows; r++)
         acc[r] = _mm256_setzero_ps();
     for (size_t at = 0; at < values; at += UNPACKED_VALUES, spans++) {
         const size_t count = least(UNPACKED_VALUES, values - at) / 32;
-        accumulate_block(scales, spans, x, at / 32, count, rows, acc);
-        for (size_t r = 0; scales.minimum && !scales.fine && r < rows; r++)
-            offset[r] += minima(spans, x->sum + r * x->blocks + at / 32, count);
+        accumulate_block(parts, spans, x, at / 32, count, rows, acc);
     }
     CPU_UNROLL
     for (size_t r = 0; r < rows; r++)
-        sums[r * FINISH_COLUMNS] += sum8(acc[r]) + offset[r];
+        sums[r * FINISH_COLUMNS] += sum8(acc[r]);
 }
 
 /* Unpacks `values` weights of row j from `at` on. */
@@ -108,7 +95,7 @@ CPU_INLINE void unpack_row(const struct traits traits, const struct cpu_matrix *
 }
 
 /* Multiplies one row of W with rows i .. i + rows of x: one column of `sums`. */
-CPU_INLINE void one_row(const struct scales scales, unpack_row_fn *unpack_row, const struct cpu_matmul *call, size_t i,
+CPU_INLINE void one_row(const struct parts parts, unpack_row_fn *unpack_row, const struct cpu_matmul *call, size_t i,
                         size_t rows, size_t j, float *sums)
 {
     const size_t blocks = call->k / 32;
@@ -118,21 +105,17 @@ CPU_INLINE void one_row(const struct scales scales, unpack_row_fn *unpack_row, c
         unpack_row(&call->w, j, at, values, spans);
         for (; r < rows; r += PAIR) {
             size_t first = (i + r) * blocks + at / 32;
-            const struct act_rows x = {call->act_q8.q + (i + r) * call->k + at,
-                                       call->act_q8.scale + first,
-                                       call->act_q8.sum + first,
-                                       call->k,
-                                       blocks,
-                                       NULL};
+            const struct act_rows x = {call->act_q8.q + (i + r) * call->k + at, call->act_q8.scale + first,
+                                       call->act_q8.sum + first, call->k, blocks};
             if (rows - r >= PAIR)
-                accumulate(scales, spans, values, &x, PAIR, sums + r * FINISH_COLUMNS);
+                accumulate(parts, spans, values, &x, PAIR, sums + r * FINISH_COLUMNS);
             else
-                accumulate(scales, spans, values, &x, 1, sums + r * FINISH_COLUMNS);
+                accumulate(parts, spans, values, &x, 1, sums + r * FINISH_COLUMNS);
         }
     }
 }
 
-CPU_INLINE void gemv(const struct scales scales, unpack_row_fn *unpack_row, const struct cpu_matmul *call, size_t begin,
+CPU_INLINE void gemv(const struct parts parts, unpack_row_fn *unpack_row, const struct cpu_matmul *call, size_t begin,
                      size_t end)
 {
     for (size_t i = 0; i < call->m; i += X_ROWS) {
@@ -142,27 +125,23 @@ CPU_INLINE void gemv(const struct scales scales, unpack_row_fn *unpack_row, cons
             const size_t count = least(FINISH_COLUMNS, end - j);
             memset(sums, 0, rows * FINISH_COLUMNS * sizeof(sums[0]));
             for (size_t c = 0; c < count; c++)
-                one_row(scales, unpack_row, call, i, rows, j + c, sums + c);
+                one_row(parts, unpack_row, call, i, rows, j + c, sums + c);
             for (size_t r = 0; r < rows; r++)
                 finish_row(call, i + r, j, count, sums + r * FINISH_COLUMNS);
         }
     }
 }
 
-/* Chooses the copy for the scales of a type. */
-static void gemv_any(const struct scales scales, unpack_row_fn *unpack_row, const struct cpu_matmul *call, size_t begin,
+/* Chooses the copy for a type. */
+static void gemv_any(const struct parts parts, unpack_row_fn *unpack_row, const struct cpu_matmul *call, size_t begin,
                      size_t end)
 {
-    if (scales.codebook)
-        gemv((struct scales){0, 0, 1}, unpack_row, call, begin, end);
-    else if (scales.minimum && scales.fine)
-        gemv((struct scales){1, 1, 0}, unpack_row, call, begin, end);
-    else if (scales.minimum)
-        gemv((struct scales){1, 0, 0}, unpack_row, call, begin, end);
-    else if (scales.fine)
-        gemv((struct scales){0, 1, 0}, unpack_row, call, begin, end);
+    if (parts.codebook)
+        gemv((struct parts){0, 1}, unpack_row, call, begin, end);
+    else if (parts.minimum)
+        gemv((struct parts){1, 0}, unpack_row, call, begin, end);
     else
-        gemv((struct scales){0, 0, 0}, unpack_row, call, begin, end);
+        gemv((struct parts){0, 0}, unpack_row, call, begin, end);
 }
 
 #define KERNEL(ID, name)                                                                                               \
@@ -173,9 +152,8 @@ static void gemv_any(const struct scales scales, unpack_row_fn *unpack_row, cons
     }                                                                                                                  \
     void CPU_NAME(gemv_unpacked_##name)(const struct cpu_matmul *call, size_t begin, size_t end)                       \
     {                                                                                                                  \
-        const struct scales scales = {(int)traits_##name.minimum, (int)traits_##name.fine,                             \
-                                      traits_have_codebook(traits_##name)};                                            \
-        gemv_any(scales, unpack_row_##name, call, begin, end);                                                         \
+        const struct parts parts = {(int)traits_##name.minimum, traits_have_codebook(traits_##name)};                  \
+        gemv_any(parts, unpack_row_##name, call, begin, end);                                                          \
     }
 #define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...)                                              \
     CPU_CODE_##code(CPU_NOTHING, CPU_NOTHING, CPU_NOTHING, CPU_NOTHING, KERNEL, ID, name)

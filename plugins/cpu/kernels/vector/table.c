@@ -11,9 +11,6 @@ void CPU_NAME(fill)(struct cpu_kernels *table)
 #else
 #define CPU_KERNEL(type, slot, name) table->slot = CPU_NAME(name);
 #endif
-#if defined(CPU_BUILD_AVX512) || defined(CPU_BUILD_NEON)
-#define CPU_FIELDS(type, slot, name)
-#endif
 #if defined(CPU_BUILD_NEON)
 #define CPU_PACKED(type, slot, name)
 #endif

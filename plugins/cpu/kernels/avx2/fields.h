@@ -1,36 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GEMV of one row of x with blocks of 256 weights of q2_k, q3_k and iq4_xs, which are bound by operations if each group
- * of 32 weights is finished separately.
- * Layout: weights in place; x is permuted once per call. Tile: a block of two rows of W, which share the loads of x.
+ * Private to gemv_k.c: blocks of 256 weights of q2_k, q3_k and iq4_xs with 256-bit instructions, which operations bound
+ * if each group of 32 weights is finished separately.
  * One mask extracts codes of different groups in each four bytes, and x is permuted to match, so that the products of
  * four groups are summed in 16 bits and share one multiplication with their scales, one conversion and one
  * multiplication with the scales of x. Every second group is four times too large, which its scale of x corrects. The
  * zero point of q3_k is subtracted in the initial sums. Codebook values of iq4_xs, which are signed, take the sign of x
  * and are multiplied with its magnitude.
- * Bound: operations. Measured: doc/benchmark.md, GEMV from the L2 cache.
  */
-#include "plugins/cpu/kernels/vector/finish.h"
+#ifndef CPU_AVX2_FIELDS_H
+#define CPU_AVX2_FIELDS_H
+
 #include "plugins/cpu/kernels/vector/gemv.h"
 
-#define PARTS 4u          /* vectors of x per half block */
-#define FIELD_AHEAD 4096u /* prefetch distance of two rows in bytes: the next rows follow these */
-
-/* x, permuted for blocks. */
-struct field_x {
+/* Rows of x, and the same permuted for blocks. */
+struct k_x {
+    struct act_rows rows;
+    int16_t half[GEMV_VALUES / 16];     /* q2_k, q3_k, q6_k: sums of 16 codes */
     _Alignas(32) int8_t q[GEMV_VALUES]; /* iq4_xs, per two groups: their first and their last 16 values */
     int8_t magnitude[GEMV_VALUES];      /* iq4_xs only, in the order of q */
     int16_t begin[GEMV_VALUES / 8];     /* q3_k only: initial sums of half a block */
-    int16_t half[GEMV_VALUES / 16];     /* q2_k only: sums of 16 codes */
     float scale[GEMV_VALUES / 16];      /* in the order of the sums: 8 per half block, iq4_xs per block */
-    const float *block_scale;           /* [k / 32] */
 };
 
-/* Sums of two rows of W. */
-struct field_sums {
-    __m256 first;
-    __m256 second;
-};
+#if defined(CPU_BUILD_NEON)
+#define HAS_FIELDS(type) 0
+#define place_fields(type, values, x)
+#define add_fields(type, block, x, b, sum) (sum)
+#else
+#define HAS_FIELDS(type) ((type) == ACCEL_Q2_K || (type) == ACCEL_Q3_K || (type) == ACCEL_IQ4_XS)
+#define PARTS 4u /* vectors of x per half block */
 
 /* ---- codes ---- */
 
@@ -92,7 +91,7 @@ CPU_INLINE __m256i part_scales(__m256i scales, const int h, const int upper)
 
 /* ---- blocks ---- */
 
-CPU_INLINE __m256 block_q2(const uint8_t *block, const struct field_x *x, size_t b, __m256 sum)
+CPU_INLINE __m256 block_q2(const uint8_t *block, const struct k_x *x, size_t b, __m256 sum)
 {
     const int8_t *q = x->q + 256 * b;
     const float *scale = x->scale + 16 * b;
@@ -107,7 +106,7 @@ CPU_INLINE __m256 block_q2(const uint8_t *block, const struct field_x *x, size_t
     __m256 dot = _mm256_mul_ps(_mm256_cvtepi32_ps(low), _mm256_load_ps(scale));
     dot = _mm256_fmadd_ps(_mm256_cvtepi32_ps(high), _mm256_load_ps(scale + 8), dot);
     const __m256i offset = _mm256_madd_epi16(minima, load32(x->half + 16 * b));
-    const __m256 away = _mm256_mul_ps(_mm256_cvtepi32_ps(offset), _mm256_loadu_ps(x->block_scale + 8 * b));
+    const __m256 away = _mm256_mul_ps(_mm256_cvtepi32_ps(offset), _mm256_loadu_ps(x->rows.scale + 8 * b));
     sum = _mm256_fnmadd_ps(away, _mm256_broadcastss_ps(_mm_movehdup_ps(d)), sum);
     return _mm256_fmadd_ps(dot, _mm256_broadcastss_ps(d), sum);
 }
@@ -123,7 +122,7 @@ CPU_INLINE __m256i half_q3(const uint8_t *codes, __m256i bits, __m256i crossed, 
     return _mm256_add_epi16(sum_parts(w, q + 128 * h), load32(begin + 16 * h));
 }
 
-CPU_INLINE __m256 block_q3(const uint8_t *block, const struct field_x *x, size_t b, __m256 sum)
+CPU_INLINE __m256 block_q3(const uint8_t *block, const struct k_x *x, size_t b, __m256 sum)
 {
     const int8_t *q = x->q + 256 * b;
     const int16_t *begin = x->begin + 32 * b;
@@ -161,7 +160,7 @@ CPU_INLINE __m256i fold_pairs(__m256i v, __m256i w)
 }
 
 /* Adds a block; sums are in the order 0 2 4 6 1 3 5 7 of the groups. */
-CPU_INLINE __m256 block_iq4(const uint8_t *block, const struct field_x *x, size_t b, __m256 sum)
+CPU_INLINE __m256 block_iq4(const uint8_t *block, const struct k_x *x, size_t b, __m256 sum)
 {
     const int8_t *q = x->q + 256 * b, *m = x->magnitude + 256 * b;
     const __m256i nibble = _mm256_setr_epi32(0, 8, 16, 24, 4, 12, 20, 28);
@@ -179,47 +178,12 @@ CPU_INLINE __m256 block_iq4(const uint8_t *block, const struct field_x *x, size_
     return _mm256_fmadd_ps(_mm256_mul_ps(dot, scale), d, sum);
 }
 
-/* ---- rows ---- */
-
-CPU_INLINE __m256 block_any(const uint32_t type, const uint8_t *block, const struct field_x *x, size_t b, __m256 sum)
+/* Adds block b of x, counted through all of its rows. */
+CPU_INLINE __m256 add_fields(const uint32_t type, const uint8_t *block, const struct k_x *x, size_t b, __m256 sum)
 {
-    switch (type) {
-    case ACCEL_Q2_K:
-        return block_q2(block, x, b, sum);
-    case ACCEL_Q3_K:
-        return block_q3(block, x, b, sum);
-    default:
-        return block_iq4(block, x, b, sum);
-    }
-}
-
-/* Multiplies two rows, `stride` bytes apart (0: the same twice). */
-CPU_INLINE void dot_two(const uint32_t type, const uint32_t bytes, const uint8_t *row, size_t stride,
-                        const struct field_x *x, size_t blocks, float sums[2])
-{
-    struct field_sums acc = {_mm256_setzero_ps(), _mm256_setzero_ps()};
-    for (size_t b = 0; b < blocks; b++) {
-        const uint8_t *block = row + b * bytes;
-        prefetch_lines(row + FIELD_AHEAD + 2 * b * bytes, 2 * bytes);
-        acc.first = block_any(type, block, x, b, acc.first);
-        acc.second = block_any(type, block + stride, x, b, acc.second);
-    }
-    sums[0] = sum8(acc.first);
-    sums[1] = sum8(acc.second);
-}
-
-CPU_INLINE void gemv(const uint32_t type, const uint32_t bytes, const struct cpu_matmul *call, const struct field_x *x,
-                     size_t begin, size_t end)
-{
-    const size_t blocks = call->k / 256, stride = call->w.stride[0];
-    for (size_t j = begin; j < end; j += FINISH_COLUMNS) {
-        float sums[FINISH_COLUMNS + 1];
-        const size_t count = least(FINISH_COLUMNS, end - j);
-        const uint8_t *row = (const uint8_t *)call->w.plane[0] + j * stride;
-        for (size_t c = 0; c < count; c += 2)
-            dot_two(type, bytes, row + c * stride, c + 1 < count ? stride : 0, x, blocks, sums + c);
-        finish_row(call, 0, j, count, sums);
-    }
+    return type == ACCEL_Q2_K   ? block_q2(block, x, b, sum)
+           : type == ACCEL_Q3_K ? block_q3(block, x, b, sum)
+                                : block_iq4(block, x, b, sum);
 }
 
 /* ---- x ---- */
@@ -244,47 +208,30 @@ CPU_INLINE void place_parts(const int8_t *q, const float *scale, const float fac
     _mm256_store_ps(out_scale, _mm256_set_m128(four, four));
 }
 
-CPU_INLINE void place_fields(const struct cpu_matmul *call, const float factor, struct field_x *out)
-{
-    for (size_t h = 0; h < call->k / 128; h++)
-        place_parts(call->act_q8.q + 128 * h, call->act_q8.scale + 4 * h, factor, out->q + 128 * h, out->begin + 16 * h,
-                    out->scale + 8 * h);
-}
-
-CPU_INLINE void place_pairs(const struct cpu_matmul *call, struct field_x *out)
+CPU_INLINE void place_pairs(size_t values, struct k_x *x)
 {
     const __m256i order = _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7);
-    for (size_t i = 0; i < call->k; i += 64) {
-        const __m256i a = load32(call->act_q8.q + i), b = load32(call->act_q8.q + i + 32);
+    for (size_t i = 0; i < values; i += 64) {
+        const __m256i a = load32(x->rows.q + i), b = load32(x->rows.q + i + 32);
         const __m256i first = _mm256_permute2x128_si256(a, b, 0x20), last = _mm256_permute2x128_si256(a, b, 0x31);
-        store32(out->q + i, first);
-        store32(out->q + i + 32, last);
-        store32(out->magnitude + i, _mm256_abs_epi8(first));
-        store32(out->magnitude + i + 32, _mm256_abs_epi8(last));
+        store32(x->q + i, first);
+        store32(x->q + i + 32, last);
+        store32(x->magnitude + i, _mm256_abs_epi8(first));
+        store32(x->magnitude + i + 32, _mm256_abs_epi8(last));
     }
-    for (size_t i = 0; i < call->k / 32; i += 8)
-        _mm256_store_ps(out->scale + i, _mm256_permutevar8x32_ps(_mm256_loadu_ps(call->act_q8.scale + i), order));
+    for (size_t i = 0; i < values / 32; i += 8)
+        _mm256_store_ps(x->scale + i, _mm256_permutevar8x32_ps(_mm256_loadu_ps(x->rows.scale + i), order));
 }
 
-void CPU_NAME(gemv_fields_q2_k)(const struct cpu_matmul *call, size_t begin, size_t end)
+/* Permutes `values` values of x. */
+CPU_INLINE void place_fields(const uint32_t type, size_t values, struct k_x *x)
 {
-    struct field_x x;
-    x.block_scale = call->act_q8.scale;
-    half_sums(call->act_q8.q, call->k, x.half);
-    place_fields(call, 1, &x);
-    gemv(ACCEL_Q2_K, 84, call, &x, begin, end);
+    if (type == ACCEL_IQ4_XS)
+        place_pairs(values, x);
+    for (size_t h = 0; type != ACCEL_IQ4_XS && h < values / 128; h++)
+        place_parts(x->rows.q + 128 * h, x->rows.scale + 4 * h, type == ACCEL_Q2_K ? 1 : 1.0f / 256, x->q + 128 * h,
+                    x->begin + 16 * h, x->scale + 8 * h);
 }
 
-void CPU_NAME(gemv_fields_q3_k)(const struct cpu_matmul *call, size_t begin, size_t end)
-{
-    struct field_x x;
-    place_fields(call, 1.0f / 256, &x);
-    gemv(ACCEL_Q3_K, 110, call, &x, begin, end);
-}
-
-void CPU_NAME(gemv_fields_iq4_xs)(const struct cpu_matmul *call, size_t begin, size_t end)
-{
-    struct field_x x;
-    place_pairs(call, &x);
-    gemv(ACCEL_IQ4_XS, 136, call, &x, begin, end);
-}
+#endif
+#endif
