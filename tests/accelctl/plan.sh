@@ -173,11 +173,11 @@ while IFS='|' read -r name near; do
     grep -q "remedy: did you mean $near? accelctl plan plans it by its name" "$work/err" ||
         { cat "$work/err"; fail "$name does not suggest $near"; }
 done <<'END'
-meta-llama/Llama-3.1-8B|llama-3-8b
-Llama-3.1-8B-Instruct|llama-3-8b
+meta-llama/Llama-3.1-8B|llama-3-8b (version 3, not 3.1)
+Llama-3.1-8B-Instruct|llama-3-8b (version 3, not 3.1)
 gemma2|gemma-2-2b
 mistral-7b-instruct-v0.3|mistral-7b
-qwen2.5-7b|qwen2-7b
+qwen2.5-7b|qwen2-7b (version 2, not 2.5)
 mistal-7b|mistral-7b
 someone/gemma-2b|gemma-2b
 HuggingFaceTB/SmolLM2-135M-Instruct|smollm2-135m
@@ -432,7 +432,7 @@ cp -r "$src/profiles" "$work/described"
 chmod -R u+w "$work/described"
 cp "$work/described/models/llama-2-70b.yaml" "$work/described/models/llama-3.1-70b.yaml"
 try 3 "$accelctl" plan llama-3.3-70b --profiles "$work/described"
-one_error "remedy: did you mean llama-3.1-70b?"
+one_error "remedy: did you mean llama-3.1-70b (version 3.1, not 3.3)?"
 # The list of descriptors ends with the last one that leaves room for the dots.
 long=$(printf '%042d' 0)
 for name in zz-1-$long-7b zz-2-$long-7b zz-3-${long}0-7b zz-4-$long-7b; do
