@@ -1423,6 +1423,10 @@ grep -qF "role.norm=auto" "$work/err" ||
 try 0 "$accelctl" plan "$q8" --advise oom
 has "    memory    its saving is unknown; without it 1."
 grep -E '^    memory +([0-9.]+ .iB) -> \1(,|$)' "$work/out" && fail "an arrow between equal numbers"
+# Documents and rows that advice cites are named.
+has "    S0 to S4 are guides to optimization, with their lines: doc/plan.md names them"
+try 0 "$accelctl" plan bert-base-uncased --advise accuracy
+has "measured: accelctl claims, row Z21.a)"
 
 # Advice on the weights of a quantized file: as many bits are no use, and accelctl quantize wants the original.
 try 0 "$accelctl" plan "$q8" --advise accuracy
