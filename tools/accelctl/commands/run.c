@@ -413,7 +413,10 @@ static int write_text(const struct run_options *chosen, struct opened *opened, c
     } else if (!chosen->quiet && !chosen->hides_prompt && !chosen->prompt.chat) {
         listener.echo = chosen->prompt.text;
     }
-    elapsed_begin(&listener.elapsed, "reading the prompt", reports_to_files(chosen, opened));
+    elapsed_begin(&listener.elapsed,
+                  may_compile(opened) ? "reading the prompt, and compiling kernels for its length"
+                                      : "reading the prompt",
+                  reports_to_files(chosen, opened));
     accel_generate(opened->session, tokenizer, prompt->ids, prompt->count, &how, &result, &error);
     listener.disk_end = process_disk_read();
     end_cancellation();
