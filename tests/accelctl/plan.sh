@@ -1338,8 +1338,21 @@ touch -d '2020-01-01' "$model"
 cp "$plan" "$work/other.json"
 refused 4 "other.json:$(sed -n '/"changed"/=' "$plan" | head -n 1): model.files.0.changed is $("$json" "$plan" - model.files.0.changed), and "
 grep -q "model.gguf was changed since, or is a copy" "$work/err" || fail "$(cat "$work/err")"
-rm "$model"
+mv "$model" "$work/moved.gguf"
 refused 3 "model.gguf is not there"
+grep -qF "name it where it is now, accelctl run MODEL --plan $work/other.json" "$work/err" || fail "$(cat "$work/err")"
+# A model that was moved or copied runs by its plan, if its size and header are those of the record.
+try 0 "$accelctl" run "$work/moved.gguf" --plan "$plan" -q --greedy -n 20
+cmp "$work/out" "$work/text" || fail "the run of a model that was moved"
+printf ' 1 ' >"$work/in"
+"$accelctl" chat "$work/moved.gguf" --plan "$plan" --chat-template chatml -q -n 1 <"$work/in" >"$work/out" 2>"$work/err" ||
+    { cat "$work/err"; fail "a chat with a model that was moved"; }
+for changed in header bytes; do
+    sed "s/\"$changed\": \"*/&1/" "$plan" >"$work/other.json"
+    try 4 "$accelctl" run "$work/moved.gguf" --plan "$work/other.json" -q -n 3
+    one_error "other.json:$(sed -n "/\"$changed\"/=" "$plan" | head -n 1): model.files.0.$changed is "
+    grep -q "; its model was .*/model.gguf$" "$work/err" || { cat "$work/err"; fail "where the model of a plan was"; }
+done
 
 # A tokenizer that a run of texts refuses: the plan says so, and stays a plan.
 LC_ALL=C sed 's/\(tokenizer\.ggml\.model.\{12\}\)llama/\1ammel/' "$q8" >"$work/strange.gguf"
