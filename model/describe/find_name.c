@@ -107,11 +107,36 @@ static bool is_weights_type(const char *type)
     return false;
 }
 
+/* Returns the version in a name, of `length` bytes, as "2.5" of "name2.5-7b": its first number, if that is neither a
+ * size nor a release as in "v0.3". */
+static const char *find_version(const char *name, size_t *length)
+{
+    const char *at = name + strcspn(name, "0123456789");
+
+    *length = strspn(at, "0123456789.");
+    if (at[*length] != '\0' && strchr("kKmMbB", at[*length]) != NULL)
+        *length = 0;
+    return at;
+}
+
+/* Writes "did you mean NAME?" into `guess`, with both versions if they differ, and the type of the weights. */
+static void write_guess(const char *wanted, const char *name, const char *type, char *guess, size_t bytes)
+{
+    size_t length, other;
+    const char *version = find_version(wanted, &length), *near = find_version(name, &other);
+
+    if (length == 0 || other == 0 || (length == other && strncmp(version, near, length) == 0))
+        snprintf(guess, bytes, "did you mean %s%s?", name, type);
+    else
+        snprintf(guess, bytes, "did you mean %s (version %.*s, not %.*s)%s?", name, (int)other, near, (int)length,
+                 version, type);
+}
+
 /* Writes "did you mean NAME?" with the nearest descriptor: of the name, or of what stands before its last words without
  * numerals, as in "Name-8B-Instruct". Leaves the text empty if no descriptor is near. */
 static void guess_name(struct accel_context *context, const char *base, char *guess, size_t bytes)
 {
-    char name[DESCRIPTOR_BYTES], type[48] = "";
+    char name[DESCRIPTOR_BYTES], near[80], type[48] = "";
     char *last;
 
     if (base == NULL || strlen(base) >= sizeof(name))
@@ -130,9 +155,9 @@ static void guess_name(struct accel_context *context, const char *base, char *gu
         const int32_t code = accel_model_facts_read(context, name, ignore_fact, NULL, &why);
 
         if (code == ACCEL_OK)
-            snprintf(guess, bytes, "did you mean %s%s?", name, type);
-        else if (code == ACCEL_E_NOT_FOUND && why.remedy[0] != '\0')
-            snprintf(guess, bytes, "%.*s%s?", (int)strcspn(why.remedy, "?"), why.remedy, type);
+            write_guess(name, name, type, guess, bytes);
+        else if (code == ACCEL_E_NOT_FOUND && sscanf(why.remedy, "did you mean %79[^?]", near) == 1)
+            write_guess(name, near, type, guess, bytes);
         last = strrchr(name, '-');
         if (guess[0] != '\0' || last == NULL || strpbrk(last, "0123456789") != NULL)
             return;

@@ -194,15 +194,16 @@ static int32_t open_subject(struct accel_context *context, const char *path, str
 
 enum { LENGTH_TEXT = 24, MORE_FACTS = 5 };
 
-/* Returns whether a run rounds weights a second time when it loads them: it converts quantized ones. */
-static bool rounds_again(const struct accel_plan *plan)
+/* Returns whether a run converts quantized weights when it loads them, which rounds them a second time, or whether it
+ * keeps some as they are in the file. */
+static bool has_quantized(const struct accel_plan *plan, bool is_converted)
 {
     struct accel_format format;
 
     for (uint32_t i = 0; i < accel_plan_weight_count(plan); i++) {
         const struct accel_plan_weight *weight = accel_plan_weight_get(plan, i);
 
-        if (weight->converted && accel_format_describe(weight->file_type, &format) == ACCEL_OK &&
+        if ((weight->converted != 0) == is_converted && accel_format_describe(weight->file_type, &format) == ACCEL_OK &&
             format.kind != ACCEL_FORMAT_SCALAR)
             return true;
     }
@@ -219,7 +220,8 @@ static void write_roles(const struct accel_model_plan *plan, char text[80])
         const size_t used = strlen(text);
 
         if ((strcmp(part->role, "embedding") == 0 || strcmp(part->role, "head") == 0) &&
-            ACCEL_IS_PLANAR(accel_format_find(part->type_name)) && strcmp(part->file_type, part->type_name) != 0)
+            strstr(text, part->role) == NULL && ACCEL_IS_PLANAR(accel_format_find(part->type_name)) &&
+            strcmp(part->file_type, part->type_name) != 0)
             snprintf(text + used, 80 - used, "%s --role %s=%.20s", used == 0 ? " with" : "", part->role,
                      part->type_name);
     }
@@ -241,7 +243,11 @@ static int32_t note_conversion(struct accel_model_plan *plan, struct accel_error
     if (accel_model_description_is_transposed(plan->subject->description))
         note.remedy = "convert_hf_to_gguf.py of llama.cpp makes a GGUF file, which accelctl quantize can convert once "
                       "for all runs; this file stores matrices transposed, which it does not quantize";
-    else if (rounds_again(made))
+    else if (has_quantized(made, true) && has_quantized(made, false))
+        note.remedy =
+            "accelctl quantize makes a file once for all runs, of the original weights (F16, BF16 or F32), or "
+            "with --requantize of this file; it also quantizes weights that the plan keeps as they are";
+    else if (has_quantized(made, true))
         note.remedy = "accelctl quantize makes a file with the types of the plan, once for all runs, of the original "
                       "weights (F16, BF16 or F32); with --requantize also of this file, which is quantized already";
     else {

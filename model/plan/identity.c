@@ -164,7 +164,10 @@ int32_t plan_identity_glance(const struct plan_record *record, struct accel_erro
             continue;
         if (stat(path, &status) != 0) {
             accel_error_set(error, ACCEL_E_NOT_FOUND, "%s: its model %s is not there", record->path, path);
-            accel_error_remedy(error, "put it back, or make the plan again with accelctl plan MODEL --out FILE");
+            accel_error_remedy(error,
+                               "name it where it is now, accelctl run MODEL --plan %.200s, or make the plan again with "
+                               "accelctl plan MODEL --out FILE",
+                               record->path);
             return accel_error_origin(error, ACCEL_FROM_MODEL, ACCEL_E_NOT_FOUND);
         }
         now = (struct identity){(uint64_t)status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec, 0};

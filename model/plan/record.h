@@ -10,7 +10,8 @@
 /* A recorded plan, and the settings with which it is made again. */
 struct plan_record {
     const char *path;
-    char *json; /* the file, and a zero behind it */
+    const char *moved; /* another path of the model than the recorded one; NULL: it is where it was */
+    char *json;        /* the file, and a zero behind it */
     json_t *root;
     struct accel_named_value *overrides; /* settings of the request, then the overridden ones */
     uint32_t override_count;

@@ -222,8 +222,8 @@ static int32_t compare(const struct plan_record *record, const struct accel_mode
     return code == ACCEL_OK ? check_memory(record, plan, error) : code;
 }
 
-/* Returns the device to plan for: that of the plan; of a plan with layers on several devices, the requested one. */
-static const char *find_device(const struct plan_record *record)
+/* Returns whether a layer lies on another device than the plan's. */
+static bool is_spread(const struct plan_record *record)
 {
     const char *name = plan_record_text(plan_record_part(record, "device"), "name");
     json_t *layers;
@@ -232,9 +232,76 @@ static const char *find_device(const struct plan_record *record)
     json_array_foreach(plan_record_part(record, "layers"), i, layers)
     {
         if (strcmp(plan_record_text(layers, "device"), name) != 0)
-            return or_null(plan_record_text(plan_record_part(record, "request"), "device"));
+            return true;
     }
-    return or_null(name);
+    return false;
+}
+
+/* Refuses variables that set an option of the driver of a device: stages of a plan over several devices follow them,
+ * and the record lacks them. */
+static int32_t refuse_variables(const struct accel_context *context, const struct plan_record *record,
+                                const char *device, struct accel_error *error)
+{
+    char name[OPTION_TEXT], key[OPTION_TEXT], variable[OPTION_TEXT + 8];
+    const struct accel_plugin_info *driver;
+
+    snprintf(name, sizeof(name), "%.*s", (int)strcspn(device, ":"), device);
+    driver = plan_find_driver(context, name);
+    for (uint32_t i = 0; driver != NULL && i < driver->option_count; i++) {
+        bool is_given = snprintf(key, sizeof(key), "%s.%s", name, driver->options[i]->name) >= OPTION_TEXT;
+        const char *value =
+            accel_setting_variable(key, variable, sizeof(variable)) == ACCEL_OK ? getenv(variable) : NULL;
+
+        for (uint32_t j = 0; j < record->override_count; j++)
+            is_given = is_given || strcmp(record->overrides[j].key, key) == 0;
+        if (is_given || value == NULL || value[0] == '\0' ||
+            json_object_get(plan_record_part(record, "settings"), key) != NULL)
+            continue;
+        accel_error_set(error, ACCEL_E_REFUSED,
+                        "environment %s=%.80s: layers of the plan %.200s lie on %.80s, and it was made without %s",
+                        variable, value, record->path, device, key);
+        accel_error_remedy(error, "unset %s, or make the plan anew with --set %s=%.80s", variable, key, value);
+        return ACCEL_E_REFUSED;
+    }
+    return ACCEL_OK;
+}
+
+/* Refuses such variables for each device that has layers, if those are several. */
+static int32_t check_variables(const struct accel_context *context, const struct plan_record *record,
+                               struct accel_error *error)
+{
+    int32_t code = ACCEL_OK;
+    json_t *layers;
+    size_t i;
+
+    json_array_foreach(plan_record_part(record, "layers"), i, layers)
+    {
+        if (code == ACCEL_OK && is_spread(record))
+            code = refuse_variables(context, record, plan_record_text(layers, "device"), error);
+    }
+    return code;
+}
+
+/* Returns the device to plan for: that of the plan; of a plan with layers on several devices, the requested one. */
+static const char *find_device(const struct plan_record *record)
+{
+    return or_null(is_spread(record) ? plan_record_text(plan_record_part(record, "request"), "device")
+                                     : plan_record_text(plan_record_part(record, "device"), "name"));
+}
+
+/* Sets the path of the model, where the caller names another file than the recorded one. */
+static void set_moved(struct plan_record *record, const char *path)
+{
+    const char *then = plan_record_text(plan_record_part(record, "model"), "path");
+    char *real = path == NULL ? NULL : realpath(path, NULL);
+
+    if (path == NULL || (real != NULL && strcmp(real, then) == 0) || strcmp(path, then) == 0)
+        record->moved = NULL;
+    else
+        record->moved = path;
+    if (record->moved != NULL)
+        snprintf(record->remedy, sizeof(record->remedy), "; its model was %.100s", then);
+    free(real);
 }
 
 static int32_t plan_again(struct accel_context *context, struct plan_record *record,
@@ -244,7 +311,7 @@ static int32_t plan_again(struct accel_context *context, struct plan_record *rec
     const json_t *request = plan_record_part(record, "request");
     struct accel_model_plan_options again = {
         .size = sizeof(again),
-        .path = plan_record_text(plan_record_part(record, "model"), "path"),
+        .path = record->moved != NULL ? record->moved : plan_record_text(plan_record_part(record, "model"), "path"),
         .platform = or_null(plan_record_text(request, "platform")),
         .device = find_device(record),
         .mode = or_null(plan_record_text(request, "mode")),
@@ -278,11 +345,15 @@ int32_t accel_model_plan_repeat(struct accel_context *context, const char *path,
     if (code == ACCEL_OK)
         code = plan_record_read(&record, error);
     if (code == ACCEL_OK)
+        set_moved(&record, given.path);
+    if (code == ACCEL_OK && record.moved == NULL)
         code = plan_identity_glance(&record, error);
     if (code == ACCEL_E_REFUSED)
         plan_refuse_difference(&record, error);
     if (code == ACCEL_OK)
         code = import_overrides(context, &record, error);
+    if (code == ACCEL_OK)
+        code = check_variables(context, &record, error);
     recorded = record.override_count;
     /* Today's environment may permit no plan, and does not matter to one with the recorded settings. */
     if (code == ACCEL_OK && plan_again(context, &record, &given, &plan, &today) != ACCEL_OK)

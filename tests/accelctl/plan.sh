@@ -173,11 +173,11 @@ while IFS='|' read -r name near; do
     grep -q "remedy: did you mean $near? accelctl plan plans it by its name" "$work/err" ||
         { cat "$work/err"; fail "$name does not suggest $near"; }
 done <<'END'
-meta-llama/Llama-3.1-8B|llama-3-8b
-Llama-3.1-8B-Instruct|llama-3-8b
+meta-llama/Llama-3.1-8B|llama-3-8b (version 3, not 3.1)
+Llama-3.1-8B-Instruct|llama-3-8b (version 3, not 3.1)
 gemma2|gemma-2-2b
 mistral-7b-instruct-v0.3|mistral-7b
-qwen2.5-7b|qwen2-7b
+qwen2.5-7b|qwen2-7b (version 2, not 2.5)
 mistal-7b|mistral-7b
 someone/gemma-2b|gemma-2b
 HuggingFaceTB/SmolLM2-135M-Instruct|smollm2-135m
@@ -432,7 +432,7 @@ cp -r "$src/profiles" "$work/described"
 chmod -R u+w "$work/described"
 cp "$work/described/models/llama-2-70b.yaml" "$work/described/models/llama-3.1-70b.yaml"
 try 3 "$accelctl" plan llama-3.3-70b --profiles "$work/described"
-one_error "remedy: did you mean llama-3.1-70b?"
+one_error "remedy: did you mean llama-3.1-70b (version 3.1, not 3.3)?"
 # The list of descriptors ends with the last one that leaves room for the dots.
 long=$(printf '%042d' 0)
 for name in zz-1-$long-7b zz-2-$long-7b zz-3-${long}0-7b zz-4-$long-7b; do
@@ -1338,8 +1338,21 @@ touch -d '2020-01-01' "$model"
 cp "$plan" "$work/other.json"
 refused 4 "other.json:$(sed -n '/"changed"/=' "$plan" | head -n 1): model.files.0.changed is $("$json" "$plan" - model.files.0.changed), and "
 grep -q "model.gguf was changed since, or is a copy" "$work/err" || fail "$(cat "$work/err")"
-rm "$model"
+mv "$model" "$work/moved.gguf"
 refused 3 "model.gguf is not there"
+grep -qF "name it where it is now, accelctl run MODEL --plan $work/other.json" "$work/err" || fail "$(cat "$work/err")"
+# A model that was moved or copied runs by its plan, if its size and header are those of the record.
+try 0 "$accelctl" run "$work/moved.gguf" --plan "$plan" -q --greedy -n 20
+cmp "$work/out" "$work/text" || fail "the run of a model that was moved"
+printf ' 1 ' >"$work/in"
+"$accelctl" chat "$work/moved.gguf" --plan "$plan" --chat-template chatml -q -n 1 <"$work/in" >"$work/out" 2>"$work/err" ||
+    { cat "$work/err"; fail "a chat with a model that was moved"; }
+for changed in header bytes; do
+    sed "s/\"$changed\": \"*/&1/" "$plan" >"$work/other.json"
+    try 4 "$accelctl" run "$work/moved.gguf" --plan "$work/other.json" -q -n 3
+    one_error "other.json:$(sed -n "/\"$changed\"/=" "$plan" | head -n 1): model.files.0.$changed is "
+    grep -q "; its model was .*/model.gguf$" "$work/err" || { cat "$work/err"; fail "where the model of a plan was"; }
+done
 
 # A tokenizer that a run of texts refuses: the plan says so, and stays a plan.
 LC_ALL=C sed 's/\(tokenizer\.ggml\.model.\{12\}\)llama/\1ammel/' "$q8" >"$work/strange.gguf"
@@ -1423,6 +1436,10 @@ grep -qF "role.norm=auto" "$work/err" ||
 try 0 "$accelctl" plan "$q8" --advise oom
 has "    memory    its saving is unknown; without it 1."
 grep -E '^    memory +([0-9.]+ .iB) -> \1(,|$)' "$work/out" && fail "an arrow between equal numbers"
+# Documents and rows that advice cites are named.
+has "    S0 to S4 are guides to optimization, with their lines: doc/plan.md names them"
+try 0 "$accelctl" plan bert-base-uncased --advise accuracy
+has "measured: accelctl claims, row Z21.a)"
 
 # Advice on the weights of a quantized file: as many bits are no use, and accelctl quantize wants the original.
 try 0 "$accelctl" plan "$q8" --advise accuracy

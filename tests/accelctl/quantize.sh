@@ -239,6 +239,12 @@ try 0 "$accelctl" plan "$work/rounded.gguf" --set weights.type=q4
 tr -s ' \n' '  ' <"$work/out" >"$work/line"
 grep -q "once for all runs, of the original weights (F16, BF16 or F32); with --requantize also of this file" "$work/line" ||
     { cat "$work/out"; fail "remedy of a quantized file"; }
+# Weights that are in 4 bits already are kept by the plan, and not by quantize.
+try 0 "$accelctl" quantize "$f32" "$work/kept.gguf" q4_1
+try 0 "$accelctl" plan "$work/kept.gguf" --set weights.type=q4
+tr -s ' \n' '  ' <"$work/out" >"$work/line"
+grep -q "with --requantize of this file; it also quantizes weights that the plan keeps as they are" "$work/line" ||
+    { cat "$work/out"; fail "remedy of a file of which a plan keeps weights"; }
 # A run of it is not silent either; one of floats has nothing to tell.
 try 0 "$accelctl" run "$work/rounded.gguf" --set weights.type=q4 -n 1 Once
 grep -qx " *[1-9][0-9]* were quantized in the file: each run rounds them again, .*" "$work/err" || { cat "$work/err"; fail "a run that rounds twice"; }

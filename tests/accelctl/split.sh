@@ -46,6 +46,16 @@ warm()
     done
 }
 pair cpu:cpu0 "$opencl" "cpu and opencl"
+# A variable of a driver would change the stages of a recorded plan: it is refused unless the plan has it.
+if [ -n "$opencl" ]; then
+    try 0 "$accelctl" plan "$f32" --set "placement=0-1=cpu:cpu0,2-4=$opencl" --out "$work/stages.json"
+    try 4 env ACCEL_CPU_ISA=scalar "$accelctl" run "$work/stages.json" -q -n 3 -p Once
+    one_error "environment ACCEL_CPU_ISA=scalar: layers of the plan $work/stages.json lie on cpu:cpu0, and it was made without cpu.isa"
+    try 4 env ACCEL_OPENCL_SUBGROUPS=off "$accelctl" run "$work/stages.json" -q -n 3 -p Once
+    one_error "remedy: unset ACCEL_OPENCL_SUBGROUPS, or make the plan anew with --set opencl.subgroups=off"
+    try 0 "$accelctl" plan "$f32" --set "placement=0-1=cpu:cpu0,2-4=$opencl" --set opencl.subgroups=off --out "$work/stages.json"
+    try 0 env ACCEL_OPENCL_SUBGROUPS=auto "$accelctl" run "$work/stages.json" -q -n 3 -p Once
+fi
 pair "$opencl" cpu:cpu0 "opencl and cpu"
 pair cpu:cpu0 "$vulkan" "cpu and vulkan"
 pair "$vulkan" cpu:cpu0 "vulkan and cpu"

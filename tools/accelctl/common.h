@@ -137,6 +137,14 @@ struct common {
         "model", 'm', OPTION_ARGUMENT, 0, "MODEL", "the model, instead of the argument MODEL", 0, 0                    \
     }
 
+/* Option for a recorded plan, of a model that was moved. */
+#define RECORD_OPTION(type, member)                                                                                    \
+    {                                                                                                                  \
+        "plan", 0, OPTION_TEXT, offsetof(type, member), "FILE",                                                        \
+            "follow this plan file, whose model was moved or copied to MODEL: sizes and headers must be as recorded",  \
+            0, 0                                                                                                       \
+    }
+
 /* Opens a context and discovers devices; NULL after an error has been printed and *out_exit set. */
 struct accel_context *open_context(const struct common *common, int *out_exit);
 /* Opens a context as open_context does, also if a named folder of profiles has none, which is diagnosed then. */

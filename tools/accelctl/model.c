@@ -97,7 +97,11 @@ static void warn_options(const struct accel_context *context, const struct accel
 /* Opens a recorded plan. Options that would change it are refused, since the record is complete. */
 static int repeat(const struct common *common, const struct wish *wish, struct opened *opened)
 {
-    struct accel_model_plan_options options = {.size = sizeof(options), .flags = wish->flags, .outputs = wish->outputs};
+    const char *plan = wish->plan != NULL ? wish->plan : wish->path;
+    struct accel_model_plan_options options = {.size = sizeof(options),
+                                               .flags = wish->flags,
+                                               .path = wish->plan != NULL ? wish->path : NULL,
+                                               .outputs = wish->outputs};
     struct accel_error error = {0};
 
     if (common->device != NULL || common->client != NULL || common->reference_sets != NULL ||
@@ -114,12 +118,12 @@ static int repeat(const struct common *common, const struct wish *wish, struct o
             first_plan_option(common, option, sizeof(option)) == NULL && common->reference_sets == NULL
                 ? "name the model in place of the plan: the command has settings of its own"
                 : "leave the option out, or make another plan with it: accelctl plan MODEL ... --out FILE",
-            "%s and the plan %.500s: a plan has all settings, and runs only as it was written", option, wish->path);
+            "%s and the plan %.500s: a plan has all settings, and runs only as it was written", option, plan);
     }
-    if (accel_model_plan_repeat(opened->context, wish->path, &options, &opened->made, &error) != ACCEL_OK)
+    if (accel_model_plan_repeat(opened->context, plan, &options, &opened->made, &error) != ACCEL_OK)
         return report_session_error(common->json, &error);
-    warn_settings(accel_model_plan_plan(opened->made), wish->path);
-    warn_options(opened->context, accel_model_plan_plan(opened->made), wish->path);
+    warn_settings(accel_model_plan_plan(opened->made), plan);
+    warn_options(opened->context, accel_model_plan_plan(opened->made), plan);
     return -1;
 }
 
@@ -328,7 +332,8 @@ int open_model(const struct common *common, const struct wish *wish, struct open
         opened->context = open_context(common, &code);
     if (opened->context == NULL)
         return code;
-    code = wish->runs && is_plan_file(wish->path) ? repeat(common, wish, opened) : make(common, wish, opened);
+    code = wish->runs && (wish->plan != NULL || is_plan_file(wish->path)) ? repeat(common, wish, opened)
+                                                                          : make(common, wish, opened);
     if (code >= 0)
         return code;
     adopt_plan(opened);

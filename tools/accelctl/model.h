@@ -16,6 +16,7 @@ enum { MORE_MOST = 8 };
 /* Request for open_model, beside the options that commands share. */
 struct wish {
     const char *path; /* a model, or the record of a plan where `runs` is 1 */
+    const char *plan; /* the record, of a model that was moved to `path`; NULL: none */
     const char *platform;
     const char *mode;
     uint64_t length;

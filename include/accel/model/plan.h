@@ -116,10 +116,11 @@ ACCEL_API int32_t accel_model_plan_write(const struct accel_model_plan *plan, co
 
 /** Plans a record again with every setting as recorded, and compares. `options` may be NULL, or have the members
  * that no record states: flags and outputs, with which the plan was recorded, since the logits and stages that they
- * request take memory; its other members are ignored. ACCEL_E_REFUSED names the first difference
- * with line, member and both values: any but the members that differ on another day, which doc/plan.md lists;
- * ACCEL_E_MEMORY: memory no longer suffices; ACCEL_E_CORRUPT: no such record, with line and column; and the errors of
- * accel_model_plan_create, for instance for a missing device. */
+ * request take memory, and the path of the model, NULL if it was not moved: sizes and headers of its files must be the
+ * recorded ones, and times of change may differ. Its other members are ignored. ACCEL_E_REFUSED names the first
+ * difference with line, member and both values: any but the members that differ on another day, which doc/plan.md
+ * lists; ACCEL_E_MEMORY: memory no longer suffices; ACCEL_E_CORRUPT: no such record, with line and column; and the
+ * errors of accel_model_plan_create, for instance for a missing device. */
 ACCEL_API int32_t accel_model_plan_repeat(struct accel_context *context, const char *path,
                                           const struct accel_model_plan_options *options,
                                           struct accel_model_plan **out_plan, struct accel_error *error) ACCEL_NOEXCEPT;

@@ -14,6 +14,7 @@ struct chat_options {
     const char *system;
     const char *template;
     const char *resume;
+    const char *plan;
     uint32_t quiet;
 };
 

@@ -27,6 +27,7 @@ static const struct option_row options[] = {
     SAMPLING_OPTIONS(struct chat_options, sampling),
     {"quiet", 'q', OPTION_FLAG, offsetof(struct chat_options, quiet), NULL, "print answers and errors alone", 0, 0},
     MODEL_OPTION,
+    RECORD_OPTION(struct chat_options, plan),
     CONTEXT_OPTIONS(struct chat_options, common),
     PLAN_OPTIONS(struct chat_options, common),
     COMMON_OPTIONS(struct chat_options, common),
@@ -528,6 +529,7 @@ static int run(int count, char **arguments, const struct command *command)
     chat.sampling = chosen.sampling;
     chat.model = arguments[0];
     wish.path = arguments[0];
+    wish.plan = chosen.plan;
     wish.quiet = chosen.quiet;
     code = open_model(&chosen.common, &wish, &chat.opened);
     if (code < 0) {

@@ -32,6 +32,7 @@ struct run_options {
     struct prompt prompt;
     struct text_list prompts; /* --prompt, each, or the argument TEXT */
     bool is_argument;         /* the prompt is the argument TEXT */
+    const char *plan;
     const char *prompt_file;
     const char *prompts_file;
     const char *const *texts; /* several prompts */
@@ -72,6 +73,7 @@ static const struct option_row options[] = {
     {"json-lines", 0, OPTION_FLAG, offsetof(struct run_options, lines), NULL,
      "instead of --json: a JSON line for each generated token, for the end of each text, and for the statistics", 0, 0},
     MODEL_OPTION,
+    RECORD_OPTION(struct run_options, plan),
     CONTEXT_OPTIONS(struct run_options, common),
     PLAN_OPTIONS(struct run_options, common),
     COMMON_OPTIONS(struct run_options, common),
@@ -413,7 +415,10 @@ static int write_text(const struct run_options *chosen, struct opened *opened, c
     } else if (!chosen->quiet && !chosen->hides_prompt && !chosen->prompt.chat) {
         listener.echo = chosen->prompt.text;
     }
-    elapsed_begin(&listener.elapsed, "reading the prompt", reports_to_files(chosen, opened));
+    elapsed_begin(&listener.elapsed,
+                  may_compile(opened) ? "reading the prompt, and compiling kernels for its length"
+                                      : "reading the prompt",
+                  reports_to_files(chosen, opened));
     accel_generate(opened->session, tokenizer, prompt->ids, prompt->count, &how, &result, &error);
     listener.disk_end = process_disk_read();
     end_cancellation();
@@ -667,7 +672,8 @@ static int run(int count, char **arguments, const struct command *command)
         chosen.text_count = 1;
     }
     /* A recorded plan runs with the sequences that it has. */
-    if (chosen.text_count > 1 && !is_set(&chosen.common, "sequences") && !is_plan_file(arguments[0])) {
+    if (chosen.text_count > 1 && !is_set(&chosen.common, "sequences") && chosen.plan == NULL &&
+        !is_plan_file(arguments[0])) {
         snprintf(number, sizeof(number), "%u",
                  chosen.text_count < SEQUENCES_USUAL ? chosen.text_count : SEQUENCES_USUAL);
         sequences.value = number;
@@ -675,6 +681,7 @@ static int run(int count, char **arguments, const struct command *command)
         wish.more_count = 1;
     }
     wish.path = arguments[0];
+    wish.plan = chosen.plan;
     wish.quiet = chosen.quiet;
     code = open_for_texts(&chosen, &wish, &opened);
     if (code < 0)

@@ -45,7 +45,8 @@ static void print_bytes(const struct plan_step *step)
     print_row("memory", line);
 }
 
-static void print_step(const struct plan_step *step, uint32_t number)
+/* Returns whether the reason cites a document, as in "S3:31-58". */
+static bool print_step(const struct plan_step *step, uint32_t number)
 {
     uint32_t column = (uint32_t)print("%2u  %-9s ", number, state_name(step->state));
     char line[900], copy[700];
@@ -53,7 +54,7 @@ static void print_step(const struct plan_step *step, uint32_t number)
     if (step->state == ACCEL_PLAN_STEP_SAME || step->state == ACCEL_PLAN_STEP_REFUSED) {
         snprintf(line, sizeof(line), "%s: %s", step->words, short_places(step->text, copy, sizeof(copy)));
         print_wrapped(column, INDENT, line);
-        return;
+        return false;
     }
     print_wrapped(column, INDENT, step->words);
     print_bytes(step);
@@ -64,26 +65,39 @@ static void print_step(const struct plan_step *step, uint32_t number)
     print_row("needs", step->needs);
     print_row("because", step->source);
     print_row("from", step->place);
+    return step->source[0] == 'S' && step->source[1] >= '0' && step->source[1] <= '4' && step->source[2] == ':';
+}
+
+/* Prints what the short names of documents in the reasons of steps mean. */
+static void print_documents(bool are_cited)
+{
+    if (are_cited)
+        print("    S0 to S4 are guides to optimization, with their lines: doc/plan.md names them\n");
 }
 
 void print_steps(const struct plan_steps *steps)
 {
+    bool are_cited = false;
+
     for (uint32_t i = 0; i < plan_step_count(steps); i++)
-        print_step(plan_step_get(steps, i), i + 1);
+        are_cited |= print_step(plan_step_get(steps, i), i + 1);
+    print_documents(are_cited);
 }
 
 void print_applied_steps(const struct plan_steps *steps)
 {
     uint32_t others = 0, applied = 0;
+    bool are_cited = false;
 
     for (uint32_t i = 0; i < plan_step_count(steps); i++) {
         const struct plan_step *step = plan_step_get(steps, i);
 
         if (step->state == ACCEL_PLAN_STEP_APPLIED)
-            print_step(step, ++applied);
+            are_cited |= print_step(step, ++applied);
         else
             others++;
     }
+    print_documents(are_cited);
     if (applied == 0)
         print("applied    nothing%s\n", others == 0 ? ": the plan fits without a change" : "");
     if (others != 0)
