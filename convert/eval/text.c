@@ -302,11 +302,10 @@ static int32_t set_windows(struct reading *reading)
         accel_error_set(reading->error, ACCEL_E_INVALID,
                         "windows of %llu tokens, %llu apart: 2 to %llu tokens can be had, and no gaps",
                         (unsigned long long)eval->chunk, (unsigned long long)eval->stride, (unsigned long long)least);
-        accel_error_remedy(reading->error,
-                           "windows (--chunk) of at most %llu tokens, and a stride (--stride) of at most a "
-                           "window",
-                           (unsigned long long)least);
-        return ACCEL_E_INVALID;
+        return accel_error_advise(reading->error, ACCEL_E_INVALID,
+                                  "windows (--chunk) of at most %llu tokens, and a stride (--stride) of at most a "
+                                  "window",
+                                  (unsigned long long)least);
     }
     /* The token before each window replaces one of the text. */
     if (reading->options.bos >= 0 && eval->stride == eval->chunk)

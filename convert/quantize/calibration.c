@@ -9,8 +9,7 @@
 static int32_t refuse(struct accel_error *error, const char *what)
 {
     accel_error_set(error, ACCEL_E_INVALID, "accel_quantize_options.%s is missing, which a calibration needs", what);
-    accel_error_remedy(error, "give a text to calibrate with, or method search");
-    return ACCEL_E_INVALID;
+    return accel_error_advise(error, ACCEL_E_INVALID, "give a text to calibrate with, or method search");
 }
 
 /* Reports progress in tokens during planning. Later only cancellation is checked, since tokens are not bytes of the

@@ -91,8 +91,7 @@ static int32_t refuse_tensor(const struct accel_quantize_job *job, const struct 
 static int32_t refuse_encoding(const struct accel_quantize_job *job, const struct quantize_chunk *chunk, int32_t code,
                                struct accel_error *error)
 {
-    accel_error_remedy(error, "--keep '%.80s' copies it as it is", job->rows[chunk->tensor].name);
-    return code;
+    return accel_error_advise(error, code, "--keep '%.80s' copies it as it is", job->rows[chunk->tensor].name);
 }
 
 static int32_t refuse_values(const struct accel_quantize_job *job, const struct quantize_chunk *chunk, uint64_t at,

@@ -136,8 +136,7 @@ static int32_t check_copies(const struct accel_quantize_job *job, struct accel_e
         model_fault(error, ACCEL_E_UNSUPPORTED, accel_model_file_path(job->file), MODEL_NO_OFFSET,
                     "tensor '%s' is %s already, which can be converted and not copied", tensor->name,
                     tensor->type_name);
-        accel_error_remedy(error, "another type for it, and no --keep");
-        return ACCEL_E_UNSUPPORTED;
+        return accel_error_advise(error, ACCEL_E_UNSUPPORTED, "another type for it, and no --keep");
     }
     return ACCEL_OK;
 }
@@ -192,8 +191,8 @@ static int32_t refuse_config(const char *path, bool is_object, struct accel_erro
         return model_fault(error, ACCEL_E_UNSUPPORTED, path, MODEL_NO_OFFSET, "config.json is no object");
     model_fault(error, ACCEL_E_UNSUPPORTED, path, MODEL_NO_OFFSET,
                 "config.json lists a quantization: the model is quantized already");
-    accel_error_remedy(error, "quantize the model that it was made of: weights rounded twice lose more");
-    return ACCEL_E_UNSUPPORTED;
+    return accel_error_advise(error, ACCEL_E_UNSUPPORTED,
+                              "quantize the model that it was made of: weights rounded twice lose more");
 }
 
 int32_t quantize_folder_config(struct accel_quantize_job *job, json_t *packing, struct accel_error *error)

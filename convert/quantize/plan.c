@@ -71,9 +71,9 @@ static int32_t check_transposed(const struct accel_quantize_job *job, struct acc
     model_fault(error, ACCEL_E_UNSUPPORTED, accel_model_file_path(job->file), MODEL_NO_OFFSET,
                 "%s of its matrices can be quantized: %u are stored transposed, with inputs first",
                 converted == 0 ? "none" : "few", job->transposed);
-    accel_error_remedy(error, "let each run convert them when it loads: accelctl run MODEL --set weights.type=q4; or "
+    return accel_error_advise(error, ACCEL_E_UNSUPPORTED,
+                              "let each run convert them when it loads: accelctl run MODEL --set weights.type=q4; or "
                               "quantize a GGUF file of the model, which convert_hf_to_gguf.py of llama.cpp makes");
-    return ACCEL_E_UNSUPPORTED;
 }
 
 static int32_t fill(struct accel_quantize_job *job, const struct accel_quantize_options *options,
@@ -104,8 +104,7 @@ static int32_t check_keep(const struct accel_model_file *file, const struct acce
             continue;
         accel_error_set(error, ACCEL_E_INVALID, "%s: no tensor is called \"%.100s\", which the caller excludes",
                         accel_model_file_path(file), options->keep[k]);
-        accel_error_remedy(error, "accelctl quantize --dry-run --tensors lists the names");
-        return ACCEL_E_INVALID;
+        return accel_error_advise(error, ACCEL_E_INVALID, "accelctl quantize --dry-run --tensors lists the names");
     }
     return ACCEL_OK;
 }

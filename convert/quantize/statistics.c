@@ -328,8 +328,7 @@ static int32_t refuse_short(const struct quantize_text *text, struct accel_error
 {
     accel_error_set(error, ACCEL_E_INVALID, "calibration: a text of %llu tokens, %u are the least",
                     (unsigned long long)(text->ids == NULL ? 0 : text->id_count), QUANTIZE_TOKENS_LEAST);
-    accel_error_remedy(error, "a text of a few thousand words, as the model will be used for");
-    return ACCEL_E_INVALID;
+    return accel_error_advise(error, ACCEL_E_INVALID, "a text of a few thousand words, as the model will be used for");
 }
 
 int32_t quantize_text_check(const struct quantize_text *text, struct accel_error *error)

@@ -193,8 +193,7 @@ static int32_t check_target(const char *path, struct accel_error *error)
             return ACCEL_OK;
     }
     accel_error_by(error, ACCEL_FROM_FILE, ACCEL_E_INVALID, "%s: not a regular file", length == 0 ? "\"\"" : path);
-    accel_error_remedy(error, "name a new file, or a regular file to replace");
-    return ACCEL_E_INVALID;
+    return accel_error_advise(error, ACCEL_E_INVALID, "name a new file, or a regular file to replace");
 }
 
 /* Creates a file with an unused name. mkstemp would not apply the umask to its mode. */
@@ -297,8 +296,7 @@ int32_t accel_file_user_folder(enum accel_user_folder kind, char **out_path, str
         *out_path = accel_file_join(home, rows[kind][1]);
     } else {
         accel_error_set(error, ACCEL_E_NOT_FOUND, "neither %s nor HOME names an absolute folder", variable);
-        accel_error_remedy(error, "set HOME or %s", variable);
-        return ACCEL_E_NOT_FOUND;
+        return accel_error_advise(error, ACCEL_E_NOT_FOUND, "set HOME or %s", variable);
     }
     return *out_path ? ACCEL_OK : fail_memory(error, variable);
 }

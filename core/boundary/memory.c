@@ -64,8 +64,7 @@ static int32_t reserve(struct accel_memory *memory, uint64_t bytes, struct accel
             snprintf(why, sizeof(why), "%llu of the memory budget of %llu are held", (unsigned long long)now,
                      (unsigned long long)memory->budget);
             code = no_memory(bytes, memory->budget > now ? memory->budget - now : 0, why, error);
-            accel_error_remedy(error, "raise the memory budget or choose smaller settings");
-            return code;
+            return accel_error_advise(error, code, "raise the memory budget or choose smaller settings");
         }
     } while (
         !atomic_compare_exchange_weak_explicit(&memory->now[0], &now, sum, memory_order_relaxed, memory_order_relaxed));

@@ -149,9 +149,8 @@ int32_t accel_plan_refuse_unranked(const struct accel_context *context, const st
         error, why->origin, why->code, "%s cannot be ranked, so that the best device is not known: %s%s%s%s",
         unranked->info.name, why->text, *why->remedy ? " (" : "", why->remedy, *why->remedy ? ")" : "");
     accel_context_choices(context, NULL, choices, sizeof(choices));
-    accel_error_remedy(error, "correct the profile or variable%s%s",
-                       may_name ? ", or choose by --device; here are " : "", may_name ? choices : "");
-    return code;
+    return accel_error_advise(error, code, "correct the profile or variable%s%s",
+                              may_name ? ", or choose by --device; here are " : "", may_name ? choices : "");
 }
 
 static bool may_run(const struct accel_listed *listed, const void *data)
@@ -251,8 +250,7 @@ static int32_t add_choices(const struct accel_plan *plan, struct accel_error *er
     accel_error_clear(error);
     accel_error_by(error, before.origin, ACCEL_E_NOT_FOUND, "%s; of the platform %s here are %s", before.text,
                    plan->platform, choices);
-    accel_error_remedy(error, "%s", before.remedy);
-    return ACCEL_E_NOT_FOUND;
+    return accel_error_advise(error, ACCEL_E_NOT_FOUND, "%s", before.remedy);
 }
 
 /* Copies a name in lower case, which the names of drivers and profiles have. */
@@ -286,9 +284,9 @@ static int32_t choose_platform(struct accel_plan *plan, const struct accel_plan_
         accel_error_by(error, ACCEL_FROM_DEVICE, ACCEL_E_NOT_FOUND,
                        "device %.160s is of the driver %s, not of the platform %.60s", named, device->info.driver,
                        platform);
-        accel_error_remedy(error, "leave --platform %.60s out, or name the platform of the device: --platform %s",
-                           platform, device->info.driver);
-        return ACCEL_E_NOT_FOUND;
+        return accel_error_advise(error, ACCEL_E_NOT_FOUND,
+                                  "leave --platform %.60s out, or name the platform of the device: --platform %s",
+                                  platform, device->info.driver);
     }
     if (plan->device == NULL && request->device) {
         if (plan->context->profile)
@@ -315,10 +313,10 @@ static int32_t refuse_described(struct accel_plan *plan, const struct accel_plan
     accel_error_by(error, ACCEL_FROM_DEVICE, ACCEL_E_NOT_FOUND, "there is no device %.160s here; profiles describe it",
                    request->device);
     platforms = plan->described[0].platforms;
-    accel_error_remedy(error, "name its platform, too, to plan for it: --platform %.*s --device %.160s%s",
-                       (int)strcspn(platforms ? platforms : "NAME", ","), platforms ? platforms : "NAME",
-                       request->device, platforms ? "" : " (accelctl profile list names the platforms)");
-    return ACCEL_E_NOT_FOUND;
+    return accel_error_advise(error, ACCEL_E_NOT_FOUND,
+                              "name its platform, too, to plan for it: --platform %.*s --device %.160s%s",
+                              (int)strcspn(platforms ? platforms : "NAME", ","), platforms ? platforms : "NAME",
+                              request->device, platforms ? "" : " (accelctl profile list names the platforms)");
 }
 
 /* ---- layers on the GPU ---- */
@@ -379,8 +377,7 @@ static int32_t choose_for_layers(struct accel_plan *plan, const struct accel_pla
         accel_error_by(error, accel_setting_origin(setting), ACCEL_E_INVALID,
                        "%.160s: gpu.layers=%s %s, and the request names the device %s", setting->place, setting->value,
                        is_none ? "leaves no layer to a GPU" : "needs a GPU", plan->device->info.name);
-        accel_error_remedy(error, "leave --device or gpu.layers (-ngl) out");
-        return ACCEL_E_INVALID;
+        return accel_error_advise(error, ACCEL_E_INVALID, "leave --device or gpu.layers (-ngl) out");
     }
     if (unranked)
         return accel_plan_refuse_unranked(plan->context, unranked, true, error);

@@ -46,8 +46,7 @@ static int32_t bad_count(const char *name, struct accel_error *error)
     accel_error_by(error, ACCEL_FROM_DEVICE, ACCEL_E_NOT_FOUND,
                    "there is no device %.80s: a count is 1 to %u, and so is the sum of a list", name,
                    ACCEL_PLAN_DESCRIBED);
-    accel_error_remedy(error, "write the count before the profile, as in 4xa100");
-    return ACCEL_E_NOT_FOUND;
+    return accel_error_advise(error, ACCEL_E_NOT_FOUND, "write the count before the profile, as in 4xa100");
 }
 
 static void read_row(struct accel_plan *plan, const struct accel_profile_facts *facts, struct accel_plan_described *row)
@@ -155,9 +154,9 @@ int32_t accel_plan_check_platforms(const struct accel_plan *plan, struct accel_e
             continue;
         accel_error_set(error, ACCEL_E_NOT_FOUND, "the platform %s does not drive the device %.80s (%.120s)",
                         plan->platform, row->profile, row->name);
-        accel_error_remedy(error, "name a platform of that device (%.120s): --platform %.*s --device %.120s",
-                           row->platforms, (int)strcspn(row->platforms, ","), row->platforms, row->profile);
-        return ACCEL_E_NOT_FOUND;
+        return accel_error_advise(error, ACCEL_E_NOT_FOUND,
+                                  "name a platform of that device (%.120s): --platform %.*s --device %.120s",
+                                  row->platforms, (int)strcspn(row->platforms, ","), row->platforms, row->profile);
     }
     return ACCEL_OK;
 }
@@ -195,10 +194,9 @@ static int32_t subtract_reserve(struct accel_plan *plan, struct accel_plan_descr
                        "%.160s: no memory is left for a plan, since the device's driver, kernels and allocator take "
                        "%" PRIu64 " MiB (device.reserve)",
                        row->memory_origin, row->reserve >> 20);
-        accel_error_remedy(error,
-                           "describe a device with more memory: --set device.memory=%" PRIu64 "MiB, for instance",
-                           row->reserve >> 18);
-        return ACCEL_E_INVALID;
+        return accel_error_advise(
+            error, ACCEL_E_INVALID,
+            "describe a device with more memory: --set device.memory=%" PRIu64 "MiB, for instance", row->reserve >> 18);
     }
     row->memory -= row->reserve;
     row->memory_origin =

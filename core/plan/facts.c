@@ -108,8 +108,7 @@ static int32_t add_given(struct accel_plan *plan, const struct accel_named_value
     }
     if (why) {
         accel_error_by(error, ACCEL_FROM_SETTING, ACCEL_E_INVALID, "%s: %s %s", origin, given->key, why);
-        accel_error_remedy(error, "%s", remedy);
-        return ACCEL_E_INVALID;
+        return accel_error_advise(error, ACCEL_E_INVALID, "%s", remedy);
     }
     if (!is_count)
         add(plan, fact->name, accel_plan_text(plan, "%" PRId64, number), origin);

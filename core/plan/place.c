@@ -140,18 +140,17 @@ static int32_t check_policy(const struct accel_plan *plan, const struct accel_pl
     if (record->answer == ACCEL_CLAIM_NO) {
         accel_error_set(error, ACCEL_E_REFUSED, "node \"%.120s\" (%s) does not run on %s: %.200s", record->name,
                         record->op, record->device, record->reason);
-        accel_error_remedy(
-            error, "name another device, or use a model whose weights this one reads; where something is too large, a "
-                   "smaller batch or context");
-        return ACCEL_E_REFUSED;
+        return accel_error_advise(
+            error, ACCEL_E_REFUSED, error,
+            "name another device, or use a model whose weights this one reads; where something is too large, a "
+            "smaller batch or context");
     }
     if (record->answer != ACCEL_CLAIM_EMULATED || policy->word == ACCEL_WORD_ALLOW)
         return ACCEL_OK;
     if (policy->word == ACCEL_WORD_DENY) {
         accel_error_set(error, ACCEL_E_FALLBACK, "node \"%.120s\" (%s) would be emulated on %s: %.200s", record->name,
                         record->op, record->device, record->reason);
-        accel_error_remedy(error, "set %s to warn or allow", policy->key);
-        return ACCEL_E_FALLBACK;
+        return accel_error_advise(error, ACCEL_E_FALLBACK, "set %s to warn or allow", policy->key);
     }
     accel_log_write(&plan->context->log, ACCEL_LOG_WARN, "plan",
                     "fallback=operator node=\"%s\" op=%s device=%s reason=\"%s\"", record->name, record->op,

@@ -102,10 +102,9 @@ static int32_t refuse_threads(const struct accel_profile_setting *threads, const
         return accel_error_copy(error, why);
     accel_error_by(error, accel_setting_origin(threads), why->code, "%.160s: cpu.threads=%s: %s", threads->place,
                    threads->value, why->text);
-    accel_error_remedy(error, "%s%s", why->remedy,
-                       why->code == ACCEL_E_FALLBACK ? ", or set fallback.threads to warn or allow, and fewer will do"
-                                                     : "");
-    return why->code;
+    return accel_error_advise(
+        error, why->code, "%s%s", why->remedy,
+        why->code == ACCEL_E_FALLBACK ? ", or set fallback.threads to warn or allow, and fewer will do" : "");
 }
 
 int32_t accel_plan_choose_threads(struct accel_plan *plan, struct accel_error *error)

@@ -180,11 +180,10 @@ static int32_t refuse_map(const struct accel_placer *p, const struct accel_profi
 {
     accel_error_by(p->s->error, accel_setting_origin(setting), ACCEL_E_INVALID, "%s: placement=%.120s: %s",
                    setting->place, setting->value, why);
-    accel_error_remedy(p->s->error,
-                       "write layers 0 to %" PRIu32 " as FIRST-LAST=DEVICE with commas between, or single, "
-                       "auto or balanced",
-                       p->main_layers ? p->main_layers - 1 : 0);
-    return ACCEL_E_INVALID;
+    return accel_error_advise(p->s->error, ACCEL_E_INVALID,
+                              "write layers 0 to %" PRIu32 " as FIRST-LAST=DEVICE with commas between, or single, "
+                              "auto or balanced",
+                              p->main_layers ? p->main_layers - 1 : 0);
 }
 
 /* Checks that a map agrees with the requested device: every layer is on it, if the request names one; a map that puts
@@ -202,15 +201,14 @@ static int32_t check_map(const struct accel_placer *p, const struct accel_profil
         accel_error_by(p->s->error, accel_setting_origin(setting), ACCEL_E_INVALID,
                        "%s: placement puts layer %" PRIu32 " on %s, and the request names %s", setting->place, i,
                        target->name, own->info.name);
-        accel_error_remedy(p->s->error, "leave --device out if placement lists the layers of each device");
-        return ACCEL_E_INVALID;
+        return accel_error_advise(p->s->error, ACCEL_E_INVALID,
+                                  "leave --device out if placement lists the layers of each device");
     }
     if (!is_one || own == NULL || first->device == NULL || first->device == own)
         return ACCEL_OK;
     accel_error_by(p->s->error, accel_setting_origin(setting), ACCEL_E_INVALID,
                    "%s: placement puts all layers on %s, so it does not split the model", setting->place, first->name);
-    accel_error_remedy(p->s->error, "use --device %s instead", first->name);
-    return ACCEL_E_INVALID;
+    return accel_error_advise(p->s->error, ACCEL_E_INVALID, "use --device %s instead", first->name);
 }
 
 /* Parses one "FIRST-LAST=NAME" or "LAYER=NAME" at *cursor, and assigns these layers. */
@@ -292,9 +290,8 @@ static int32_t refuse_offload(struct accel_placer *p, const struct accel_profile
     accel_error_by(p->s->error, accel_setting_origin(setting), ACCEL_E_INVALID,
                    "%.160s: offload.layers=%s needs a GPU, and %s the device %s", setting->place, setting->value,
                    plan->is_asked ? "the request names" : "the plan is for", plan->device->info.name);
-    accel_error_remedy(p->s->error,
-                       "leave offload.layers out, or name a GPU with --device (accelctl devices lists them)");
-    return ACCEL_E_INVALID;
+    return accel_error_advise(p->s->error, ACCEL_E_INVALID,
+                              "leave offload.layers out, or name a GPU with --device (accelctl devices lists them)");
 }
 
 /* Moves the last layers to the CPU; items after the layers stay on their device. */
@@ -324,8 +321,7 @@ static int32_t refuse_gpu(const struct accel_placer *p, const struct accel_profi
 {
     accel_error_by(p->s->error, accel_setting_origin(setting), ACCEL_E_INVALID, "%s: gpu.layers=%s: %s", setting->place,
                    setting->value, why);
-    accel_error_remedy(p->s->error, "leave gpu.layers (-ngl) out");
-    return ACCEL_E_INVALID;
+    return accel_error_advise(p->s->error, ACCEL_E_INVALID, "leave gpu.layers (-ngl) out");
 }
 
 /* Returns whether a placement beside `single` is the user's; one that a profile recommends yields to gpu.layers. */

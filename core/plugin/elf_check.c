@@ -32,8 +32,7 @@ static const char relink[] =
 static int32_t broken(const struct accel_elf *elf, struct accel_error *error, const char *what)
 {
     accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INVALID, "%s: not linked as a driver: %s", elf->source.name, what);
-    accel_error_remedy(error, "%s", relink);
-    return ACCEL_E_INVALID;
+    return accel_error_advise(error, ACCEL_E_INVALID, "%s", relink);
 }
 
 static int32_t check_machine(const struct accel_elf *elf, struct accel_error *error)
@@ -79,8 +78,8 @@ static int32_t read_note(const struct accel_elf *elf, struct accel_arena *arena,
                        "%s: made for the driver ABI %u.%u (lowest minor %u); this library has %u.%u (lowest minor %u)",
                        file, note->abi_major, note->abi_minor, note->abi_lowest, ACCEL_ABI_MAJOR, ACCEL_ABI_MINOR,
                        ACCEL_PLUGIN_LOWEST_MINOR);
-        accel_error_remedy(error, "install a driver \"%s\" that was built for this version of accel", note->name);
-        return ACCEL_E_ABI;
+        return accel_error_advise(error, ACCEL_E_ABI,
+                                  "install a driver \"%s\" that was built for this version of accel", note->name);
     }
     return ACCEL_OK;
 }
@@ -209,8 +208,7 @@ static int32_t check_symbol(const struct accel_elf *elf, const Elf64_Sym *symbol
                        "%s: not linked as a driver: it exports the symbol %.96s in addition to %s", file, name,
                        ACCEL_DRIVER_SYMBOL);
     }
-    accel_error_remedy(error, "%s", relink);
-    return ACCEL_E_INVALID;
+    return accel_error_advise(error, ACCEL_E_INVALID, "%s", relink);
 }
 
 static int32_t check_symbols(const struct accel_elf *elf, struct accel_error *error)

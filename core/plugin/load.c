@@ -48,17 +48,15 @@ static int32_t fail_loader(struct accel_error *error, const char *path, const ch
     size_t bytes = strlen(path);
     if (native == ENOMEM) {
         accel_error_set(error, ACCEL_E_MEMORY, "%s: no memory to load it and its libraries", path);
-        accel_error_remedy(error, "free memory, or let the process have more (ulimit -v)");
-        return ACCEL_E_MEMORY;
+        return accel_error_advise(error, ACCEL_E_MEMORY, "free memory, or let the process have more (ulimit -v)");
     }
     /* Skips the path at the beginning of the reason. */
     if (strncmp(text, path, bytes) == 0 && text[bytes] == ':')
         text += bytes + 1 + strspn(text + bytes + 1, " ");
     accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_NOT_FOUND, "%s: cannot be loaded: %s", path, text);
     /* The loader does not report why it could not map a file. */
-    accel_error_remedy(error, "install what is missing, or another build of this driver%s",
-                       is_limited() ? ", or let the process have more memory (ulimit -v)" : "");
-    return ACCEL_E_NOT_FOUND;
+    return accel_error_advise(error, ACCEL_E_NOT_FOUND, "install what is missing, or another build of this driver%s",
+                              is_limited() ? ", or let the process have more memory (ulimit -v)" : "");
 }
 
 /* Calls the loader directly, since libltdl reports "file not found" for every failure. The loader's error names

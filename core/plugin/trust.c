@@ -80,8 +80,7 @@ int32_t accel_trust_check(const struct accel_trust *trust, const char *path, cha
     *out_path = realpath(path, NULL);
     if (*out_path == NULL) {
         int32_t code = accel_file_fail(error, "resolve", path, errno);
-        accel_error_remedy(error, "name a driver's file that is there, or the folder that holds it");
-        return code;
+        return accel_error_advise(error, code, "name a driver's file that is there, or the folder that holds it");
     }
     return walk(trust, *out_path, out_facts, error);
 }

@@ -187,8 +187,7 @@ static int32_t parse_limit(const struct limit *limit, const char *text, int64_t 
         return ACCEL_OK;
     accel_error_by(error, ACCEL_FROM_SETTING, ACCEL_E_INVALID, "environment %s: \"%.60s\" is no %s", limit->name, text,
                    limit->what);
-    accel_error_remedy(error, "set %s to %s, or unset it", limit->name, limit->remedy);
-    return ACCEL_E_INVALID;
+    return accel_error_advise(error, ACCEL_E_INVALID, "set %s to %s, or unset it", limit->name, limit->remedy);
 }
 
 static const struct limit *find_limit(const char *name)

@@ -165,8 +165,8 @@ static int32_t apply_text(struct accel_resolver *r, struct accel_key_slot *slot,
     if (!accel_key_parse(slot->key, text, &value, why, sizeof(why))) {
         accel_error_by(r->error, accel_layer_origin(layer), ACCEL_E_INVALID, "%.160s: %s: %s", place, slot->key->name,
                        why);
-        accel_error_remedy(r->error, "accelctl profile settings %s lists the allowed values", slot->key->name);
-        return ACCEL_E_INVALID;
+        return accel_error_advise(r->error, ACCEL_E_INVALID, "accelctl profile settings %s lists the allowed values",
+                                  slot->key->name);
     }
     return add_candidate(r, slot, &value, place, reason, layer);
 }
@@ -179,8 +179,7 @@ static int32_t refuse_later(const struct accel_resolver *r, const struct accel_s
         return ACCEL_OK;
     accel_error_by(r->error, ACCEL_FROM_SETTING, ACCEL_E_UNSUPPORTED, "%.160s: %s=%.60s is not honored yet (later: %s)",
                    place, key->name, value, key->by);
-    accel_error_remedy(r->error, "leave %s out", key->name);
-    return ACCEL_E_UNSUPPORTED;
+    return accel_error_advise(r->error, ACCEL_E_UNSUPPORTED, "leave %s out", key->name);
 }
 
 static int32_t apply_environment(struct accel_resolver *r)
@@ -235,15 +234,15 @@ static int32_t find_given(struct accel_resolver *r, const struct accel_profile_p
         accel_error_by(r->error, ACCEL_FROM_SETTING, ACCEL_E_NOT_FOUND,
                        "%.160s: setting \"%.80s\" is for the driver %s, and the plan is for %s", pair->origin,
                        pair->key, driver, r->driver ? r->driver : "no driver");
-        accel_error_remedy(r->error, "leave it out, or choose a device of that driver: --device %s", driver);
-        return ACCEL_E_NOT_FOUND;
+        return accel_error_advise(r->error, ACCEL_E_NOT_FOUND,
+                                  "leave it out, or choose a device of that driver: --device %s", driver);
     }
     if (near == NULL)
         near = accel_key_suggest(pair->key);
     accel_error_by(r->error, ACCEL_FROM_SETTING, ACCEL_E_NOT_FOUND, "%.160s: setting \"%.80s\" is unknown%s",
                    pair->origin, pair->key, accel_did_you_mean(near, hint));
-    accel_error_remedy(r->error, "accelctl profile settings lists them, and accelctl plugins the drivers with options");
-    return ACCEL_E_NOT_FOUND;
+    return accel_error_advise(r->error, ACCEL_E_NOT_FOUND,
+                              "accelctl profile settings lists them, and accelctl plugins the drivers with options");
 }
 
 static int32_t apply_given(struct accel_resolver *r, const struct accel_profile_pair *given, uint32_t count)

@@ -68,10 +68,10 @@ static int32_t find_key(const struct accel_loader *loader, const struct accel_ya
     if (near == NULL && strchr(node->text, ':') == NULL && !is_fact)
         near = accel_key_suggest(node->text);
     accel_members_refuse_word(loader->path, node, near, loader->error, "setting \"%.80s\" is unknown", node->text);
-    accel_error_remedy(loader->error,
-                       is_fact ? "it is a fact, which a file of a device states under facts (accelctl profile facts)"
-                               : "accelctl profile settings lists them, and accelctl plugins the drivers with options");
-    return ACCEL_E_INVALID;
+    return accel_error_advise(
+        loader->error, ACCEL_E_INVALID,
+        is_fact ? "it is a fact, which a file of a device states under facts (accelctl profile facts)"
+                : "accelctl profile settings lists them, and accelctl plugins the drivers with options");
 }
 
 /* Returns the first setting whose name begins with a word and a dot, "kv.type.k" for "kv"; NULL if there is none. */
@@ -101,8 +101,7 @@ static int32_t refuse_levels(const struct accel_loader *loader, const struct acc
         first = below ? below : first;
     }
     accel_loader_refuse(loader, key, "\"%.80s\" is no setting by itself", key->text);
-    accel_error_remedy(loader->error, "settings are written with dots: %s", first->name);
-    return ACCEL_E_INVALID;
+    return accel_error_advise(loader->error, ACCEL_E_INVALID, "settings are written with dots: %s", first->name);
 }
 
 /* Checks that values which nothing honors yet, and only those, are under `later:`. Files of the site are the user's. */
@@ -116,13 +115,12 @@ static int32_t check_section(const struct accel_loader *loader, const struct acc
         return ACCEL_OK;
     if (!is_later) {
         accel_yaml_refuse(loader->path, key, loader->error, code, "%s is honored (%s)", known->name, known->by);
-        accel_error_remedy(loader->error, "write it below \"defaults:\" or \"rules:\"");
-        return code;
+        return accel_error_advise(loader->error, code, "write it below \"defaults:\" or \"rules:\"");
     }
     accel_yaml_refuse(loader->path, key, loader->error, code, "%s=%.60s is not honored yet (later: %s)", known->name,
                       value, known->by);
-    accel_error_remedy(loader->error, is_site ? "leave %s out" : "write %s into a rule below \"later:\"", known->name);
-    return code;
+    return accel_error_advise(loader->error, code, is_site ? "leave %s out" : "write %s into a rule below \"later:\"",
+                              known->name);
 }
 
 static int32_t add_one(struct accel_loader *loader, const struct accel_yaml_node *key,
@@ -140,8 +138,8 @@ static int32_t add_one(struct accel_loader *loader, const struct accel_yaml_node
         return accel_error_no_memory(loader->error, "to read profile %s", loader->file->name);
     if (!accel_key_parse(known, text, &statement->value, why, sizeof(why))) {
         accel_loader_refuse(loader, value, "%s: %s", key->text, why);
-        accel_error_remedy(loader->error, "accelctl profile settings %s lists the allowed values", known->name);
-        return ACCEL_E_INVALID;
+        return accel_error_advise(loader->error, ACCEL_E_INVALID,
+                                  "accelctl profile settings %s lists the allowed values", known->name);
     }
     code = check_section(loader, key, known, text);
     if (code != ACCEL_OK)
@@ -151,11 +149,10 @@ static int32_t add_one(struct accel_loader *loader, const struct accel_yaml_node
                             "%s: no file can loosen it to \"%s\": only the caller and the environment "
                             "(ACCEL_FALLBACK_DEVICE) can allow another device",
                             key->text, value->text);
-        accel_error_remedy(loader->error,
-                           "leave it out of the file, and type --set fallback.device=%s, or set "
-                           "ACCEL_FALLBACK_DEVICE=%s",
-                           value->text, value->text);
-        return ACCEL_E_INVALID;
+        return accel_error_advise(loader->error, ACCEL_E_INVALID,
+                                  "leave it out of the file, and type --set fallback.device=%s, or set "
+                                  "ACCEL_FALLBACK_DEVICE=%s",
+                                  value->text, value->text);
     }
     statement->key = known;
     statement->conditions = conditions;

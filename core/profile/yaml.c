@@ -166,8 +166,7 @@ static int32_t add_key(struct reader *reader, struct accel_yaml_node *mapping, s
         if (other->hash == key->hash && strcmp(other->text, key->text) == 0) {
             accel_yaml_refuse(reader->path, key, reader->error, ACCEL_E_CORRUPT,
                               "key \"%.80s\" stands at line %u already", key->text, other->line);
-            accel_error_remedy(reader->error, "leave one of the two out");
-            return ACCEL_E_CORRUPT;
+            return accel_error_advise(reader->error, ACCEL_E_CORRUPT, "leave one of the two out");
         }
     reader->waiting_key[reader->depth - 1] = key;
     return append(reader, mapping, key, mark);

@@ -37,8 +37,7 @@ static int32_t refuse(const struct accel_named_value *given, const char *why, st
 {
     accel_error_by(error, ACCEL_FROM_SETTING, ACCEL_E_INVALID, "%s=%s (%s): %s", given->key, given->value,
                    given->origin, why);
-    accel_error_remedy(error, "set %s to an allowed value, or leave it out", given->key);
-    return ACCEL_E_INVALID;
+    return accel_error_advise(error, ACCEL_E_INVALID, "set %s to an allowed value, or leave it out", given->key);
 }
 
 static int32_t parse_number(const struct accel_option *option, const struct accel_named_value *given,
@@ -217,8 +216,7 @@ static int32_t find_listed(struct accel_context *context, const char *name, cons
     *out_listed = accel_context_find(context, name);
     if (*out_listed == NULL) {
         int32_t code = accel_error_by(error, ACCEL_FROM_DEVICE, ACCEL_E_NOT_FOUND, "there is no device %s", name);
-        accel_error_remedy(error, "accelctl devices --all lists devices, and why other hardware is none");
-        return code;
+        return accel_error_advise(error, code, "accelctl devices --all lists devices, and why other hardware is none");
     }
     if (((*out_listed)->info.facts->flags & ACCEL_DEVICE_TARGET) != 0)
         return accel_error_by(error, ACCEL_FROM_DEVICE, ACCEL_E_UNSUPPORTED,
@@ -319,6 +317,5 @@ int32_t accel_queue_import_code(struct accel_queue *queue, uint64_t value, int32
         return code;
     snprintf(text, sizeof(text), "device %.120s was lost: %.360s", device->listed->info.name, error->text);
     memcpy(error->text, text, sizeof(text));
-    accel_error_remedy(error, "use another device: `accelctl devices` lists them, --device selects one");
-    return code;
+    return accel_error_advise(error, code, "use another device: `accelctl devices` lists them, --device selects one");
 }

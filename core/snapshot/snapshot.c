@@ -54,8 +54,7 @@ static int32_t read_evidence(const char *path, struct accel_yaml_node *root, con
 
 static int32_t add_remedy(int32_t code, struct accel_error *error)
 {
-    accel_error_remedy(error, "write one on the machine to be described: accelctl snapshot FILE.json");
-    return code;
+    return accel_error_advise(error, code, "write one on the machine to be described: accelctl snapshot FILE.json");
 }
 
 int32_t accel_snapshot_parse(const char *path, const char *data, size_t bytes, struct accel_arena *arena,

@@ -89,6 +89,9 @@ static inline int32_t accel_error_origin(struct accel_error *error, uint32_t ori
 /** Adds the remedy to an error that has none yet; where there is no error it does nothing. `error` may be NULL. */
 ACCEL_API void accel_error_remedy(struct accel_error *error, const char *format, ...) ACCEL_NOEXCEPT ACCEL_PRINTF(2, 3);
 
+/** Adds a remedy as accel_error_remedy does, and has the value `code`: the last line of a function that fails. */
+#define accel_error_advise(error, code, ...) (accel_error_remedy(error, __VA_ARGS__), (code))
+
 /** Makes the error ready for the next call: clears code and numbers, ends both texts. `error` may be NULL. */
 ACCEL_API void accel_error_clear(struct accel_error *error) ACCEL_NOEXCEPT;
 

@@ -118,9 +118,9 @@ static int32_t refuse_packed(const struct accel_model_description *d, const stru
     accel_error_set(error, ACCEL_E_UNSUPPORTED,
                     "%s: quantization_config: quant_method is %.60s: only the files of the weights show their types",
                     d->origin, d->traits.packing);
-    accel_error_remedy(error, "download the weights; or plan the config.json of the unquantized model with --set "
+    return accel_error_advise(error, ACCEL_E_UNSUPPORTED,
+                              "download the weights; or plan the config.json of the unquantized model with --set "
                               "weights.type=q4");
-    return ACCEL_E_UNSUPPORTED;
 }
 
 /* Describes a config.json that has no weights beside it: its family lists those that it calls for. */
@@ -233,8 +233,7 @@ int32_t describe_open(struct accel_context *context, const char *path_or_name,
     *out_file = NULL;
     if (path_or_name == NULL || *path_or_name == 0) {
         code = accel_error_set(error, ACCEL_E_INVALID, "a model has a path or a name");
-        accel_error_remedy(error, "name its file or folder, or one of accelctl profile list models");
-        return code;
+        return accel_error_advise(error, code, "name its file or folder, or one of accelctl profile list models");
     }
     folder = model_config_folder(path_or_name);
     code = create(folder != NULL ? folder : path_or_name, out_description, error);
@@ -330,8 +329,8 @@ int32_t accel_model_description_runs(const struct accel_model_description *descr
                     description->has_odd_name
                         ? "config.json: model_type is not a name of 1 to 64 printable characters without spaces"
                         : "config.json: model_type is missing or is not a string");
-        accel_error_remedy(error, "set model_type to the architecture of the weights, for example \"llama\"");
-        return ACCEL_E_UNSUPPORTED;
+        return accel_error_advise(error, ACCEL_E_UNSUPPORTED,
+                                  "set model_type to the architecture of the weights, for example \"llama\"");
     }
     if (description->has_json && !description->is_file)
         snprintf(place, sizeof(place), "%s: model_type", description->origin);

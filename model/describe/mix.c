@@ -422,8 +422,7 @@ static int32_t check_calibration(enum mix_id id, bool is_calibrated, struct acce
     if (id != MIX_Q2_K_S || is_calibrated)
         return ACCEL_OK;
     accel_error_set(error, ACCEL_E_INVALID, "type \"Q2_K_S\" needs a calibration text");
-    accel_error_remedy(error, "add --calib TEXT, or take Q2_K");
-    return ACCEL_E_INVALID;
+    return accel_error_advise(error, ACCEL_E_INVALID, "add --calib TEXT, or take Q2_K");
 }
 
 static int32_t create(enum mix_id id, uint64_t count, const char *path, struct model_mix **out_mix,

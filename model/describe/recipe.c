@@ -156,6 +156,5 @@ int32_t describe_recipe(struct accel_model_description *d, struct accel_error *e
     }
     accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: weights of the family \"%s\" cannot be derived from facts",
                     d->origin, d->traits.family);
-    accel_error_remedy(error, "describe a file of the model instead");
-    return ACCEL_E_UNSUPPORTED;
+    return accel_error_advise(error, ACCEL_E_UNSUPPORTED, "describe a file of the model instead");
 }

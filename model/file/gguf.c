@@ -267,9 +267,8 @@ static int32_t read_tensor(struct cursor *cursor, struct model_tensor *tensor)
     if (element == NULL) {
         model_fault(cursor->error, ACCEL_E_UNSUPPORTED, cursor->part->path, at,
                     "tensor %s has type %u, which is not known here", shown, number);
-        accel_error_remedy(cursor->error,
-                           "take the model in another type: the file is damaged, or of a newer llama.cpp");
-        return ACCEL_E_UNSUPPORTED;
+        return accel_error_advise(cursor->error, ACCEL_E_UNSUPPORTED,
+                                  "take the model in another type: the file is damaged, or of a newer llama.cpp");
     }
     face->type = element->type;
     face->type_name = element->name;

@@ -47,8 +47,7 @@ static int32_t refuse_several(const char *folder, struct dirent *const *entries,
         snprintf(list + used, sizeof(list) - used, " and %d more", count - LISTED);
     code =
         model_fault(error, ACCEL_E_INVALID, folder, MODEL_NO_OFFSET, "the folder has %d GGUF models: %s", count, list);
-    accel_error_remedy(error, "choose one: give the path of the file instead of the folder");
-    return code;
+    return accel_error_advise(error, code, "choose one: give the path of the file instead of the folder");
 }
 
 int32_t model_gguf_find(const char *folder, char **out_path, struct accel_error *error)

@@ -38,11 +38,10 @@ static int32_t refuse(const struct accel_model_file *file, uint32_t part, const 
     const struct accel_model_value *value = find_own(file, part, key);
     model_fault(error, ACCEL_E_UNSUPPORTED, file->parts[part].path, value == NULL ? MODEL_NO_OFFSET : value->offset,
                 "split.count is %llu: %s", (unsigned long long)count, what);
-    accel_error_remedy(error,
-                       "name the first file, ...-00001-of-%05llu.gguf, with the others "
-                       "beside it; or merge them with llama-gguf-split --merge",
-                       (unsigned long long)count);
-    return ACCEL_E_UNSUPPORTED;
+    return accel_error_advise(error, ACCEL_E_UNSUPPORTED,
+                              "name the first file, ...-00001-of-%05llu.gguf, with the others "
+                              "beside it; or merge them with llama-gguf-split --merge",
+                              (unsigned long long)count);
 }
 
 /* Replaces the name of the first file by that of file `number`, from 1. */

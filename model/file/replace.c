@@ -32,8 +32,7 @@ int32_t model_check_target(const char *path, struct accel_error *error)
     else
         model_fault(error, ACCEL_E_INVALID, path, MODEL_NO_OFFSET, "is %s, not a regular file",
                     model_mode_name(status.st_mode));
-    accel_error_remedy(error, "name a new file, or a regular file to replace");
-    return ACCEL_E_INVALID;
+    return accel_error_advise(error, ACCEL_E_INVALID, "name a new file, or a regular file to replace");
 }
 
 int32_t model_create_beside(const char *path, char **out_name, int *out_fd, struct accel_error *error)

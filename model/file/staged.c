@@ -141,8 +141,7 @@ static bool has_name(const struct model_staged *staged)
 static int32_t refuse_busy(const struct model_staged *staged, struct accel_error *error)
 {
     model_fault(error, ACCEL_E_BUSY, staged->part, MODEL_NO_OFFSET, "another process is writing it");
-    accel_error_remedy(error, "wait for it, or write to another name");
-    return ACCEL_E_BUSY;
+    return accel_error_advise(error, ACCEL_E_BUSY, "wait for it, or write to another name");
 }
 
 /* Result of probing the journal's path. */
@@ -163,8 +162,7 @@ static enum journal_kind probe_journal(const char *journal)
 static int32_t refuse_foreign(const char *path, struct accel_error *error)
 {
     model_fault(error, ACCEL_E_INVALID, path, MODEL_NO_OFFSET, "exists and is not from an earlier run");
-    accel_error_remedy(error, "remove it, or write to another name");
-    return ACCEL_E_INVALID;
+    return accel_error_advise(error, ACCEL_E_INVALID, "remove it, or write to another name");
 }
 
 /* Refuses paths that hold other files than those of an earlier run, before anything is opened for writing. */
@@ -196,8 +194,7 @@ static int32_t open_both(struct model_staged *staged, struct accel_error *error)
     staged->fd = open(staged->part, O_RDWR | O_CREAT | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW, 0666);
     if (staged->fd < 0) {
         code = model_fault_errno(error, staged->part, "cannot create", errno);
-        accel_error_remedy(error, "name a file in an existing folder that this user can write to");
-        return code;
+        return accel_error_advise(error, code, "name a file in an existing folder that this user can write to");
     }
     if (flock(staged->fd, LOCK_EX | LOCK_NB) != 0)
         return errno == EWOULDBLOCK ? refuse_busy(staged, error)

@@ -130,8 +130,7 @@ static int32_t check_full(const struct settings *settings, const struct accel_mo
     accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: with %s kv.full has to be stop",
                     accel_model_file_path(model->file),
                     session_has_table(model) ? "a table of learned positions" : "dynamic rotary scaling");
-    accel_error_remedy(error, "add --set kv.full=stop");
-    return ACCEL_E_UNSUPPORTED;
+    return accel_error_advise(error, ACCEL_E_UNSUPPORTED, "add --set kv.full=stop");
 }
 
 /* Declines recommended settings of a full sequence that are unavailable here. */

@@ -102,8 +102,7 @@ static int32_t refuse_full(const struct kv *kv, struct accel_error *error)
 {
     accel_error_set(error, ACCEL_E_LIMIT, "all %u pages of %llu tokens are in use", kv->pages,
                     (unsigned long long)kv->page);
-    accel_error_remedy(error, "close a sequence, or set a longer context (--set context)");
-    return ACCEL_E_LIMIT;
+    return accel_error_advise(error, ACCEL_E_LIMIT, "close a sequence, or set a longer context (--set context)");
 }
 
 int32_t kv_reserve(struct kv *kv, struct kv_sequence *sequence, uint64_t length, struct accel_error *error)

@@ -47,8 +47,7 @@ int32_t accel_session_open(struct accel_session *session, uint32_t *out_sequence
         index++;
     if (index == session->kv.count) {
         accel_error_set(error, ACCEL_E_LIMIT, "all %u sequences of the session are open", session->kv.count);
-        accel_error_remedy(error, "close one, or --set sequences=%u", session->kv.count * 2);
-        return ACCEL_E_LIMIT;
+        return accel_error_advise(error, ACCEL_E_LIMIT, "close one, or --set sequences=%u", session->kv.count * 2);
     }
     session->kv.sequences[index].is_open = true;
     *out_sequence = index;
@@ -72,8 +71,7 @@ static int32_t find_place(const struct accel_session *session, uint32_t index, u
     accel_error_set(error, ACCEL_E_LIMIT,
                     "sequence %u cannot go back to its first %llu tokens: of its %llu, %llu have left the window",
                     index, (unsigned long long)length, (unsigned long long)total, (unsigned long long)left);
-    accel_error_remedy(error, "truncate to 0 and feed the tokens again");
-    return ACCEL_E_LIMIT;
+    return accel_error_advise(error, ACCEL_E_LIMIT, "truncate to 0 and feed the tokens again");
 }
 
 int32_t accel_session_close(struct accel_session *session, uint32_t sequence, struct accel_error *error)

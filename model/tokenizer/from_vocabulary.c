@@ -321,8 +321,7 @@ static int32_t refuse_rule(const char *pre, struct accel_error *error)
     int32_t code = accel_error_set(error, ACCEL_E_UNSUPPORTED, "tokenizer.ggml.pre \"%.100s\" is not known", pre);
 
     token_pre_rule_names(names, sizeof(names));
-    accel_error_remedy(error, "known are: %s", names);
-    return code;
+    return accel_error_advise(error, code, "known are: %s", names);
 }
 
 /* Fills a "gpt2" or "gemma4" tokenizer: merging of bytes or characters after the pre-tokenizer that `pre` names. */
@@ -399,10 +398,9 @@ static int32_t fill(struct accel_tokenizer *made, const struct accel_token_vocab
     if (strcmp(model, "bert") == 0)
         return fill_bert(made, from, error);
     code = accel_error_set(error, ACCEL_E_UNSUPPORTED, "tokenizer.ggml.model \"%.100s\" is not known", model);
-    accel_error_remedy(
-        error,
+    return accel_error_advise(
+        error, code, error,
         "known are: llama gpt2 gemma4 t5 bert; name another conversion of the model; ids alone run by accelctl trace");
-    return code;
 }
 
 int32_t accel_tokenizer_create_vocabulary(const struct accel_token_vocabulary *vocabulary, const char *name,

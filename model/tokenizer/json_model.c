@@ -229,6 +229,5 @@ int32_t token_json_model(struct accel_tokenizer *made, const json_t *root, struc
     if (strcmp(type, "WordPiece") == 0)
         return read_wordpiece(made, model, &place, error);
     code = token_json_unsupported(&place, type, error);
-    accel_error_remedy(error, "use a model whose tokenizer is one of BPE, Unigram, WordPiece");
-    return code;
+    return accel_error_advise(error, code, "use a model whose tokenizer is one of BPE, Unigram, WordPiece");
 }

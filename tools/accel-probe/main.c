@@ -180,8 +180,7 @@ static int32_t refuse_under_limit(struct probe *probe, const char *slot, int32_t
                                   const char *remedy)
 {
     accel_error_set(&probe->error, code, "%s: %s", slot, *text ? text : "the driver finds no device");
-    accel_error_remedy(&probe->error, "%s", remedy);
-    return code;
+    return accel_error_advise(&probe->error, code, "%s", remedy);
 }
 
 /* A driver that refuses in accordance with the contract (no device, no vendor library, no permission) is safe to

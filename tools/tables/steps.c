@@ -470,8 +470,7 @@ static int32_t refuse_topic(const struct accel_tables *tables, const char *topic
     }
     accel_error_set(error, ACCEL_E_NOT_FOUND, "there is no advice on \"%.60s\"%s", topic,
                     accel_did_you_mean(accel_suggest(topic, topics, count), hint));
-    accel_error_remedy(error, "topics: %s", names);
-    return ACCEL_E_NOT_FOUND;
+    return accel_error_advise(error, ACCEL_E_NOT_FOUND, "topics: %s", names);
 }
 
 static int32_t make_list(struct accel_context *context, const char *topic, struct plan_steps **out_list,

@@ -67,9 +67,9 @@ static int32_t refuse(const struct reader *r, size_t at, const char *text)
     struct accel_error *error = &r->bench->error;
 
     accel_error_set(error, ACCEL_E_CORRUPT, "%s:%u: %s", r->path, line_of(r, at), text);
-    accel_error_remedy(error,
-                       "--against requires the output of llama-bench -o json or -o jsonl, or of accelctl bench --json");
-    return ACCEL_E_CORRUPT;
+    return accel_error_advise(
+        error, ACCEL_E_CORRUPT,
+        "--against requires the output of llama-bench -o json or -o jsonl, or of accelctl bench --json");
 }
 
 static double number_of(const json_t *object, const char *key)
@@ -335,8 +335,7 @@ static int32_t read_file(struct bench *bench, const char *path, char **out_text,
     *out_length = 0;
     if (file == NULL) {
         accel_error_set(&bench->error, ACCEL_E_NOT_FOUND, "%s: cannot be opened: %s", path, strerror(errno));
-        accel_error_remedy(&bench->error, "%s", remedy);
-        return ACCEL_E_NOT_FOUND;
+        return accel_error_advise(&bench->error, ACCEL_E_NOT_FOUND, "%s", remedy);
     }
     while (got > 0 && *out_length < MOST) {
         char *grown = *out_length == capacity ? realloc(text, capacity = capacity == 0 ? 65536 : 2 * capacity) : text;
@@ -355,8 +354,7 @@ static int32_t read_file(struct bench *bench, const char *path, char **out_text,
     fclose(file);
     free(text);
     accel_error_set(&bench->error, ACCEL_E_CORRUPT, "%s: cannot be read as text of at most 64 MiB", path);
-    accel_error_remedy(&bench->error, "%s", remedy);
-    return ACCEL_E_CORRUPT;
+    return accel_error_advise(&bench->error, ACCEL_E_CORRUPT, "%s", remedy);
 }
 
 static int32_t read_one(struct bench *bench, const char *path)
