@@ -127,8 +127,8 @@ try 3 "$accelctl" bench prefill --against "$theirs/other.json" --against "$work/
 one_error "comes from another program"
 
 # Several sequences, attention alone, and operators through the driver: the machine is measured once for all of them.
-try 0 "$accelctl" bench operators attention batch --rounds 2 --type q8_0,q4_g128 --shape 1x64x256,16x64x256 --length 16,64 \
-    --tokens 8 --depth 0,16 --sequences 1,3 --json "$q8"
+try 0 "$accelctl" bench operators attention batch --rounds 2 --type q8_0,q4_g128,q8_g64 --shape 1x64x256,16x64x256 \
+    --set compute.activations=q8_row --length 16,64 --tokens 8 --depth 0,16 --sequences 1,3 --json "$q8"
 is "$(rows | sed -n 1,4p | tr '\n' ';')" "batch 1 x 8;batch 1 x 8 at 16;batch 3 x 8;batch 3 x 8 at 16;" "rows of batches"
 is "$(value rows.2.sequences) $(value rows.2.units)" "3 24.0" "tokens of all sequences"
 positive rows.2.value rows.2.fraction
@@ -140,9 +140,10 @@ awk 'NR == FNR { a = $1; next } { exit !($1 > a && $1 < 1.2 * a) }' "$work/one" 
 is "$(rows | sed -n '5,8s/^attention f16 //p' | sed 's/, 8.4x8$//' | tr '\n' ';')" "1 of 16;1 of 64;16 of 16;64 of 64;" \
     "attention alone: one token and a batch, each by length"
 is "$(rows | sed -n '9,$p' | tr '\n' ';')" \
-    "matmul q8_0 1x64x256;matmul q8_0 16x64x256;matmul q4_g128 1x64x256;matmul q4_g128 16x64x256;" "rows of operators"
+    "$(for type in q8_0 q4_g128 q8_g64; do printf 'matmul %s 1x64x256;matmul %s 16x64x256;' $type $type; done)" "rows of operators"
 is "$(value rows.9.multiply_adds.int8)" 262144.0 "multiply-adds of 8 bits"
 is "$(value rows.11.multiply_adds.int4)" 262144.0 "multiply-adds of 4 bits"
+is "$(value rows.13.multiply_adds.int8_row)" 262144.0 "multiply-adds with one scale for a row of activations"
 positive rows.8.seconds.0 rows.11.time.median
 try 0 "$accelctl" bench operators --rounds 1 --operator rms_norm,rotary,gate,add,softmax,embed,argmax,attention \
     --length 64 --json

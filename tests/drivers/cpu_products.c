@@ -176,7 +176,9 @@ static void table_decides(void **state)
     static const struct choice by_row[] = {
         {CPU_ISA_AVX2, ACCEL_Q8_ROW, 16, 0, CPU_GEMM8},        {CPU_ISA_AVX2, ACCEL_Q8_ROW, 17, 0, CPU_GEMM8_ROW},
         {CPU_ISA_AVX512, ACCEL_Q8_G128, 17, 1, CPU_GEMM8_ROW}, {CPU_ISA_AVX512, ACCEL_Q8_0, 17, 0, CPU_GEMM8},
-        {CPU_ISA_AMX, ACCEL_Q8_ROW, 24, 0, CPU_GEMM16},        {CPU_ISA_SCALAR, ACCEL_Q8_ROW, 17, 0, CPU_SCALAR8},
+        {CPU_ISA_AMX, ACCEL_Q8_ROW, 16, 0, CPU_GEMM8},         {CPU_ISA_AMX, ACCEL_Q8_ROW, 24, 0, CPU_GEMM8_ROW},
+        {CPU_ISA_AMX, ACCEL_Q8_G128, 24, 1, CPU_GEMM8_ROW},    {CPU_ISA_AMX, ACCEL_Q8_0, 24, 0, CPU_GEMM16},
+        {CPU_ISA_SCALAR, ACCEL_Q8_ROW, 17, 0, CPU_SCALAR8},
     };
 
     (void)state;

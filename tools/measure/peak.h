@@ -11,9 +11,10 @@
 
 /* Number format of the products. */
 enum measure_kind {
-    MEASURE_F32,  /* floats, summed in floats */
-    MEASURE_BF16, /* pairs of bf16, summed in floats */
-    MEASURE_INT8, /* 8 bits with 8 bits, summed in 32 bits in the end */
+    MEASURE_F32,      /* floats, summed in floats */
+    MEASURE_BF16,     /* pairs of bf16, summed in floats */
+    MEASURE_INT8,     /* 8 bits with 8 bits, summed in 32 bits in the end */
+    MEASURE_INT8_ROW, /* 64 of them in a sum: for x with one scale for a row */
     MEASURE_KINDS
 };
 
@@ -21,7 +22,7 @@ struct measure_sequence {
     const char *name;  /* "vpdpbusd zmm" */
     const char *words; /* one line on what it does */
     enum measure_kind kind;
-    uint32_t bits;   /* of INT8: the widest unsigned codes for which its sums are exact; else 0 */
+    uint32_t bits;   /* of INT8 and INT8_ROW: the widest unsigned codes for which its sums are exact; else 0 */
     double products; /* multiply-adds of one turn of the loop */
     bool (*is_here)(void);
     void (*run)(uint64_t turns);

@@ -83,38 +83,40 @@ SEQUENCE(bf16_zmm, TWELVE(BF16_ZMM))
 #endif
 
 #if defined(HAVE_AMX) && defined(__linux__)
-/* Multiplies with four tiles of accumulators and two of factors on each side, as a GEMM does. */
-static void bf16_tiles(uint64_t turns)
-{
-    struct {
-        uint8_t palette, rest[15];
-        uint16_t row_bytes[16];
-        uint8_t rows[16];
-    } shapes = {.palette = 1};
-    uint16_t numbers[16 * 32];
-
-    for (int t = 0; t < 8; t++) {
-        shapes.row_bytes[t] = 64;
-        shapes.rows[t] = 16;
+/* Multiplies with four tiles of accumulators and two of factors on each side, as a GEMM does. Tiles hold BF16 numbers
+ * between 0.5 and 1 of either sign, or the same bits as bytes. */
+#define TILES(name, dot)                                                                                               \
+    static void name(uint64_t turns)                                                                                   \
+    {                                                                                                                  \
+        struct {                                                                                                       \
+            uint8_t palette, rest[15];                                                                                 \
+            uint16_t row_bytes[16];                                                                                    \
+            uint8_t rows[16];                                                                                          \
+        } shapes = {.palette = 1};                                                                                     \
+        uint16_t numbers[16 * 32];                                                                                     \
+                                                                                                                       \
+        for (int t = 0; t < 8; t++) {                                                                                  \
+            shapes.row_bytes[t] = 64;                                                                                  \
+            shapes.rows[t] = 16;                                                                                       \
+        }                                                                                                              \
+        for (uint32_t i = 0, number = 1; i < 16 * 32; i++, number = number * 1103515245u + 12345u)                     \
+            numbers[i] = (uint16_t)(0x3f00u | (number >> 16 & 0x807fu));                                               \
+        __asm__ volatile("ldtilecfg %1\n"                                                                              \
+                         "tilezero %%tmm0\ntilezero %%tmm1\ntilezero %%tmm2\ntilezero %%tmm3\n"                        \
+                         "tileloadd (%2, %3), %%tmm4\ntileloadd (%2, %3), %%tmm5\n"                                    \
+                         "tileloadd (%2, %3), %%tmm6\ntileloadd (%2, %3), %%tmm7\n"                                    \
+                         ".p2align 5\n"                                                                                \
+                         "1:\n" dot " %%tmm6, %%tmm4, %%tmm0\n" dot " %%tmm7, %%tmm4, %%tmm1\n" dot                    \
+                         " %%tmm6, %%tmm5, %%tmm2\n" dot " %%tmm7, %%tmm5, %%tmm3\n"                                   \
+                         "dec %0\n"                                                                                    \
+                         "jnz 1b\n"                                                                                    \
+                         "tilerelease\n"                                                                               \
+                         : "+r"(turns)                                                                                 \
+                         : "m"(shapes), "r"(numbers), "r"((uint64_t)64)                                                \
+                         : "memory", "cc");                                                                            \
     }
-    /* Fills tiles with BF16 numbers between 0.5 and 1 of either sign. */
-    for (uint32_t i = 0, number = 1; i < 16 * 32; i++, number = number * 1103515245u + 12345u)
-        numbers[i] = (uint16_t)(0x3f00u | (number >> 16 & 0x807fu));
-    __asm__ volatile("ldtilecfg %1\n"
-                     "tilezero %%tmm0\ntilezero %%tmm1\ntilezero %%tmm2\ntilezero %%tmm3\n"
-                     "tileloadd (%2, %3), %%tmm4\ntileloadd (%2, %3), %%tmm5\n"
-                     "tileloadd (%2, %3), %%tmm6\ntileloadd (%2, %3), %%tmm7\n"
-                     ".p2align 5\n"
-                     "1:\n"
-                     "tdpbf16ps %%tmm6, %%tmm4, %%tmm0\ntdpbf16ps %%tmm7, %%tmm4, %%tmm1\n"
-                     "tdpbf16ps %%tmm6, %%tmm5, %%tmm2\ntdpbf16ps %%tmm7, %%tmm5, %%tmm3\n"
-                     "dec %0\n"
-                     "jnz 1b\n"
-                     "tilerelease\n"
-                     : "+r"(turns)
-                     : "m"(shapes), "r"(numbers), "r"((uint64_t)64)
-                     : "memory", "cc");
-}
+TILES(bf16_tiles, "tdpbf16ps")
+TILES(byte_tiles, "tdpbssd")
 #endif
 
 /* ---- detection ---- */
@@ -170,11 +172,11 @@ static bool has_fma(void)
 #define STATE_TILES 0x600e6u
 
 /* Linux grants the use of AMX once per process, and answers yes again if it has been granted. */
-static bool has_amx_bf16(void)
+static bool has_amx(void)
 {
     const long request_permission = 0x1023, tile_data = 18;
 
-    return has_bit(0, STATE_TILES, 3, 24) && has_bit(0, STATE_TILES, 3, 22) &&
+    return has_bit(0, STATE_TILES, 3, 24) && has_bit(0, STATE_TILES, 3, 22) && has_bit(0, STATE_TILES, 3, 25) &&
            syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
 }
 #endif
@@ -194,7 +196,9 @@ const struct measure_sequence measure_machine_sequences[] = {
 #endif
 #if defined(HAVE_AMX) && defined(__linux__)
     {"tdpbf16ps", "16 x 16 x 32 products of bf16, summed in a tile of 16 x 16 floats (AMX)", MEASURE_BF16, 0,
-     4 * 16 * 16 * 32, has_amx_bf16, bf16_tiles},
+     4 * 16 * 16 * 32, has_amx, bf16_tiles},
+    {"tdpbssd", "16 x 16 x 64 products of 8 bits, summed in a tile of 16 x 16 integers (AMX)", MEASURE_INT8_ROW, 8,
+     4 * 16 * 16 * 64, has_amx, byte_tiles},
 #endif
 #if defined(HAVE_AVX512)
     {"vpdpbusd zmm", "64 products of 8 bits, summed in 16 integers (VNNI)", MEASURE_INT8, 8, 12 * 64, has_avx512vnni,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory layout of staged activations, each in one allocation. act_q8: tiles, scales, sums, codes. act_f32: tiles of
- * the ISA's height, which divides CPU_ACT_F32_ROWS.
+ * Memory layout of staged activations, each in one allocation. act_q8: tiles, codes, scales, sums: kernels may
+ * read a block past the last code. act_f32: tiles of the ISA's height, which divides CPU_ACT_F32_ROWS.
  */
 #include "config.h"
 
@@ -23,9 +23,9 @@ void cpu_act_q8_map(void *memory, size_t m, size_t k, struct cpu_act_q8 *out_row
 
     out_rows->tiles = tiles == 0 ? NULL : memory;
     out_rows->rows = m;
-    out_rows->scale = (float *)((struct cpu_tile *)memory + tiles);
+    out_rows->q = (int8_t *)((struct cpu_tile *)memory + tiles);
+    out_rows->scale = (float *)(void *)(out_rows->q + m * k);
     out_rows->sum = out_rows->scale + m * (k / CPU_BLOCK);
-    out_rows->q = (int8_t *)(out_rows->sum + m * (k / CPU_BLOCK));
 }
 
 size_t cpu_act_f32_bytes(size_t m, size_t k)

@@ -35,7 +35,7 @@ cpu_kernels_avxvnni = $(cpu_kernels_codes) %D%/avx2/matmul8.c %D%/vector/gemv_pa
 cpu_kernels_avx512 = $(cpu_kernels_vector) %D%/avx2/matmul8.c %D%/avx512/matmul8.c %D%/vector/gemv_packed.c
 # Sources of these ISAs on top of AVX-512.
 cpu_kernels_avx512bf16 = %D%/vector/gemm32.h %D%/vector/gemm_float.h %D%/vector/simd_bf16.h %D%/avx512bf16/matmul16.c
-cpu_kernels_amx = %D%/vector/simd_bf16.h %D%/amx/tiles.h %D%/amx/decode.h %D%/amx/panels.h %D%/amx/matmul16.c
+cpu_kernels_amx = %D%/vector/simd_bf16.h %D%/amx/tiles.h %D%/amx/decode.h %D%/amx/panels.h %D%/amx/matmul16.c %D%/amx/gemm8_row.c
 cpu_kernels_neon = $(cpu_kernels_vector) %D%/vector/neon_dot.h %D%/vector/neon_i8mm.h %D%/vector/neon_m256.h \
 	%D%/vector/neon_vec.h %D%/neon/matmul8.c
 

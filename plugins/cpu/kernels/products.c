@@ -51,9 +51,9 @@ struct rule {
  * measured, but for those of aarch64. */
 static const struct rule rules[] = {
     {CPU_SCALAR8, 0, ROWS, 0, 1, ALL, ALL, ALL},
+    {CPU_GEMM8_ROW, 0, EITHER, 0, CPU_ACT_Q8_ROW_FROM, ALL, ALL, ALL},
     {CPU_GEMM16, HALVES, EITHER, 0, CPU_ACT_BF16_FROM_HALF, ALL, ALL, ALL},
     {CPU_GEMM16, 0, EITHER, 0, CPU_ACT_BF16_FROM, ALL, ALL, ALL},
-    {CPU_GEMM8_ROW, 0, EITHER, 0, CPU_ACT_Q8_ROW_FROM, ALL, ALL, ALL},
     {CPU_GEMV_K, 0, ROWS, 1, 1, 2, 2, 2},
     {CPU_GEMV_PLANAR, SHARED, ROWS, 1, 1, 4, 4, 4},
     {CPU_GEMV_PLANAR, G128, ROWS, 1, 1, 1, 1, 2},

@@ -55,8 +55,9 @@ struct bench_options {
 enum bench_products {
     BENCH_F32,
     BENCH_BF16,
-    BENCH_F16,  /* weights in F16 with x rounded: two products of BF16 are one of these */
-    BENCH_INT8, /* weights of 7 or 8 bits */
+    BENCH_F16,      /* weights in F16 with x rounded: two products of BF16 are one of these */
+    BENCH_INT8,     /* weights of 7 or 8 bits */
+    BENCH_INT8_ROW, /* planar ones of 8, with one scale for a row of x */
     BENCH_INT6,
     BENCH_INT5,
     BENCH_INT4, /* weights of 4 bits or fewer */

@@ -16,7 +16,7 @@ static json_t *spread_json(const struct measure_spread *spread)
 
 static json_t *sequence_json(const struct bench_sequence *one)
 {
-    static const char *const kinds[] = {"f32", "bf16", "int8"};
+    static const char *const kinds[] = {"f32", "bf16", "int8", "int8_row"};
 
     return json_pack("{s:s, s:s, s:s, s:i, s:s, s:o}", "name", one->sequence->name, "words", one->sequence->words,
                      "kind", kinds[one->sequence->kind], "digit_bits", (int)one->sequence->bits, "unit",
@@ -57,7 +57,7 @@ static json_t *noise_json(const struct measure_noise *noise)
 
 static json_t *products_json(const struct bench_cost *cost)
 {
-    static const char *const names[BENCH_PRODUCTS] = {"f32", "bf16", "f16", "int8", "int6", "int5", "int4"};
+    static const char *const names[BENCH_PRODUCTS] = {"f32", "bf16", "f16", "int8", "int8_row", "int6", "int5", "int4"};
     json_t *products = json_object();
 
     for (uint32_t p = 0; p < BENCH_PRODUCTS; p++)

@@ -32,12 +32,14 @@ void bench_machine_threads(struct bench_machine *machine, const struct accel_pla
 static double takes(const struct measure_sequence *sequence, enum bench_products products)
 {
     static const uint32_t bits[BENCH_PRODUCTS] = {
-        [BENCH_INT8] = 8, [BENCH_INT6] = 6, [BENCH_INT5] = 5, [BENCH_INT4] = 4};
+        [BENCH_INT8] = 8, [BENCH_INT8_ROW] = 8, [BENCH_INT6] = 6, [BENCH_INT5] = 5, [BENCH_INT4] = 4};
 
     if (sequence->kind == MEASURE_F32)
         return 1;
     if (sequence->kind == MEASURE_BF16)
         return products == BENCH_F32 ? 0 : products == BENCH_F16 ? 2 : 1;
+    if (sequence->kind == MEASURE_INT8_ROW)
+        return products == BENCH_INT8_ROW;
     return bits[products] != 0 && sequence->bits >= bits[products] ? 1 : 0;
 }
 
@@ -141,10 +143,11 @@ enum bench_products bench_products_of(uint32_t type, uint32_t rounding)
                                                                     : BENCH_F32;
     if (!ACCEL_ALLOWS_Q8(rounding))
         return BENCH_F32;
-    return format.digit_bits <= 4   ? BENCH_INT4
-           : format.digit_bits == 5 ? BENCH_INT5
-           : format.digit_bits == 6 ? BENCH_INT6
-                                    : BENCH_INT8;
+    return format.digit_bits <= 4                                                        ? BENCH_INT4
+           : format.digit_bits == 5                                                      ? BENCH_INT5
+           : format.digit_bits == 6                                                      ? BENCH_INT6
+           : rounding == ACCEL_Q8_ROW && ACCEL_IS_PLANAR(type) && format.digit_bits == 8 ? BENCH_INT8_ROW
+                                                                                         : BENCH_INT8;
 }
 
 /* Computes the limit of a device from its bytes alone: it may read faster than it copies, and its multiply-adds

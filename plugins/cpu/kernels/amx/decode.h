@@ -9,8 +9,8 @@
 
 #include "plugins/cpu/kernels/vector/planar.h"
 #include "plugins/cpu/kernels/vector/simd_bf16.h"
+#include "tiles.h"
 
-#define TILE_ROWS 16u
 #define STEP 32u /* values of a tile row */
 
 /* A tile: STEP values of each of 16 rows of W. */

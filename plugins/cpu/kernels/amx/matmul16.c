@@ -5,14 +5,14 @@
  * weights and two of x give four tiles of sums, which are loaded and stored once per chunk. W needs no transposition: x
  * was transposed when it was staged, and the result is transposed at the end.
  *
- * INT8 tiles are not used: blocks of 32 share a scale, a tile product takes as long for 32 values as for 64, and its
- * sums would have to be scaled per 32 by vector instructions, which takes longer than the products. BF16 also loses
- * less than rounding x to 8 bits. Bound: operations, 512 multiply-adds a cycle.
+ * INT8 tiles serve activations with one scale for a row (gemm8_row.c). Where blocks of 32 share a scale, a tile product
+ * takes as long for 32 values as for 64, and its sums would have to be scaled per 32 by vector instructions, which
+ * takes longer than the products. BF16 also loses less than rounding x to 8 bits. Bound: operations, 512 multiply-adds
+ * a cycle.
  */
 #include "decode.h"
 #include "panels.h"
 #include "plugins/cpu/kernels/vector/finish.h"
-#include "tiles.h"
 
 #define W_TILES 16u /* tiles of a panel */
 #define ROWS_MOST (W_TILES * TILE_ROWS)
@@ -48,10 +48,6 @@ struct block {
     size_t j, count;
     size_t i, rows;
 };
-
-/* Tiles 0 .. 3 are sums, [tile of W][tile of x]; 4 and 5 hold weights, 6 and 7 x. */
-static const struct tile_shapes shapes = {
-    .palette = 1, .row_bytes = {64, 64, 64, 64, 64, 64, 64, 64}, .rows = {16, 16, 16, 16, 16, 16, 16, 16}};
 
 static size_t tiles_of(size_t rows)
 {
@@ -119,7 +115,8 @@ struct steps {
     size_t count;
 };
 
-/* Adds the products of all steps to tiles 0 .. 3. `wide` (tiles of x) and `parts` (tiles of W per step) are constant.
+/* Adds the products of all steps to tiles 0 .. 3, [tile of W][tile of x]; 4 and 5 hold weights, 6 and 7 x. `wide`
+ * (tiles of x) and `parts` (tiles of W per step) are constant.
  */
 CPU_INLINE void multiply_steps(const struct steps *steps, const size_t wide, const size_t parts, const char *sums)
 {
@@ -231,7 +228,7 @@ static void multiply(const struct decoder16 *type, const struct block *block)
 static void matmul16(decode16_fn *decode, size_t parts, const struct cpu_matmul *call, size_t begin, size_t end)
 {
     const struct decoder16 type = {decode, parts};
-    tiles_begin(&shapes);
+    tiles_begin(&tiles_whole);
     for (size_t i = 0; i < call->m; i += X_ROWS) {
         for (size_t j = begin; j < end; j += ROWS_MOST) {
             const struct block block = {call, j, least(ROWS_MOST, end - j), i, least(X_ROWS, call->m - i)};

@@ -20,6 +20,12 @@ struct tile_shapes {
     uint8_t rows[16];
 };
 
+#define TILE_ROWS 16u
+
+/* Eight whole tiles. */
+static const struct tile_shapes tiles_whole = {
+    .palette = 1, .row_bytes = {64, 64, 64, 64, 64, 64, 64, 64}, .rows = {16, 16, 16, 16, 16, 16, 16, 16}};
+
 #if !defined(SIMD_EMULATE) && !defined(EMULATE_AMX)
 #include <immintrin.h>
 
@@ -43,6 +49,7 @@ struct tile_shapes {
         _tile_stored(t, base, stride);                                                                                 \
         TILE_WRITTEN();                                                                                                \
     }))
+#define tile_dot8(sums, a, b) _tile_dpbssd(sums, a, b)
 #define tile_dot16(sums, a, b) _tile_dpbf16ps(sums, a, b)
 #else
 #include "tiles_emulated.h"

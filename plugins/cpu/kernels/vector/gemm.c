@@ -7,8 +7,6 @@
 #include "gemm_core.h"
 #include "gemm_fill.h"
 
-#define X_ROWS 512u /* rows of x per panel: their sums, 32 KiB, stay in the L2 cache */
-
 #define SHORT_ROWS 32u  /* rows of x up to which panels are short, so that prefetches are small */
 #define SHORT_BLOCKS 8u /* blocks of a short panel */
 #define FINISH_AHEAD 8u /* rows of y that are prefetched */
@@ -26,9 +24,8 @@ struct ahead {
  * over the tiles, since requests issued together stall the processor (doc/benchmark.md, prefetch of weight rows).
  * Harmless past the end of a matrix.
  */
-static struct ahead next_panel(const struct gemm_rows *w, size_t blocks, size_t first, size_t count, size_t rows)
+static struct ahead next_panel(const struct gemm_rows *w, size_t blocks, size_t first, size_t count, size_t tiles)
 {
-    const size_t tiles = (rows + CPU_TILE_ROWS - 1) / CPU_TILE_ROWS;
     const size_t from = w->bytes * first / blocks, to = w->bytes * (first + count) / blocks;
     return (struct ahead){w->next + from, w->next + to, ((to - from) / LINE / tiles + 1) * LINE};
 }
@@ -42,14 +39,11 @@ static void prefetch_piece(struct ahead *ahead)
     ahead->next += bytes;
 }
 
-/* Multiplies CPU_TILE_ROWS rows of x with the panels of `bands` bands, whose sums are X_ROWS apart. */
-static void multiply_tile(const struct gemm_recipe *recipe, const struct gemm_panel *panel, size_t bands,
-                          const struct cpu_tile *x, size_t count, float (*sums)[PANEL_ROWS])
+/* Multiplies CPU_TILE_ROWS rows of x with a panel. */
+static void multiply_tile(const struct gemm_recipe *recipe, const struct gemm_panel *panel, const struct cpu_tile *x,
+                          size_t count, float (*sums)[PANEL_ROWS])
 {
-    if (recipe->span != 0)
-        CPU_NAME(core_row)(panel, bands, x, count, recipe->span, sums, X_ROWS);
-    else
-        recipe->core(panel, x, count, sums);
+    recipe->core(panel, x, count, sums);
     if (recipe->minimum == MINIMUM_BLOCK)
         CPU_NAME(minima_block)(panel, x, count, sums);
     else if (recipe->minimum == MINIMUM_HALF)
@@ -102,7 +96,8 @@ static void multiply_bands(const struct gemm_recipe *recipe, const struct cpu_ma
                            size_t j, size_t end)
 {
     const size_t blocks = call->k / CPU_BLOCK, step = rows <= SHORT_ROWS ? SHORT_BLOCKS : PANEL_BLOCKS;
-    const size_t bands = recipe->span == 0 ? 1 : least(ROW_BANDS, (end - j + PANEL_ROWS - 1) / PANEL_ROWS);
+    const size_t tiles = (rows + recipe->height - 1) / recipe->height;
+    const size_t bands = recipe->row_core == NULL ? 1 : least(ROW_BANDS, (end - j + PANEL_ROWS - 1) / PANEL_ROWS);
     float sums[ROW_BANDS][X_ROWS][PANEL_ROWS];
     struct gemm_panel panel[ROW_BANDS];
     struct gemm_rows from[ROW_BANDS];
@@ -112,27 +107,31 @@ static void multiply_bands(const struct gemm_recipe *recipe, const struct cpu_ma
     }
     for (size_t first = 0; first < blocks; first += step) {
         const size_t count = least(step, blocks - first);
+        const struct gemm_chunk chunk = {call, first, count, bands, recipe->span};
         const struct cpu_tile *x = cpu_tile_of(&call->act_q8, blocks, i / CPU_TILE_ROWS, first);
         const size_t x_stride = first % CPU_TILE_BLOCKS + cpu_tiles_together(blocks, first);
         struct ahead ahead[ROW_BANDS] = {{0}};
         for (size_t b = 0; b < bands; b++) {
             fill_panel(recipe->fill, &from[b], first, count, &panel[b]);
-            ahead[b] = next_panel(&from[bands - 1], blocks, first, count, rows);
+            ahead[b] = next_panel(&from[bands - 1], blocks, first, count, tiles);
             ahead[b].next += b * from[b].bytes, ahead[b].end += b * from[b].bytes;
         }
-        for (size_t r = 0; r < rows; r += CPU_TILE_ROWS, x += x_stride) {
+        for (size_t r = 0; r < rows; r += recipe->height, x += x_stride) {
             for (size_t b = 0; b < bands; b++)
                 prefetch_piece(&ahead[b]);
-            multiply_tile(recipe, panel, bands, x, count, sums[0] + r);
+            if (recipe->row_core != NULL)
+                recipe->row_core(&chunk, panel, i + r, sums[0] + r);
+            else
+                multiply_tile(recipe, panel, x, count, sums[0] + r);
         }
     }
     for (size_t b = 0; b < bands; b++)
         finish_band(call, i, rows, j + b * PANEL_ROWS, end, sums[b]);
 }
 
-static void gemm(const struct gemm_recipe recipe, const struct cpu_matmul *call, size_t begin, size_t end)
+void CPU_NAME(gemm)(const struct gemm_recipe recipe, const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    const size_t together = (recipe.span == 0 ? 1 : ROW_BANDS) * PANEL_ROWS;
+    const size_t together = (recipe.row_core == NULL ? 1 : ROW_BANDS) * PANEL_ROWS;
     for (size_t i = 0; i < call->m; i += X_ROWS) {
         for (size_t j = begin; j < end; j += together)
             multiply_bands(&recipe, call, i, least(X_ROWS, call->m - i), j, end);
@@ -146,12 +145,12 @@ static void gemm(const struct gemm_recipe recipe, const struct cpu_matmul *call,
     {                                                                                                                  \
         body;                                                                                                          \
     }
-#define RECIPE(name, core, minimum) ((struct gemm_recipe){fill_##name, CPU_NAME(core), minimum, 0})
+#define RECIPE(name, core, minimum) ((struct gemm_recipe){fill_##name, CPU_NAME(core), minimum, CPU_TILE_ROWS, NULL, 0})
 #define GEMM(name, core, minimum, body)                                                                                \
     FILL(name, body)                                                                                                   \
     void CPU_NAME(gemm8_##name)(const struct cpu_matmul *call, size_t begin, size_t end)                               \
     {                                                                                                                  \
-        gemm(RECIPE(name, core, minimum), call, begin, end);                                                           \
+        CPU_NAME(gemm)(RECIPE(name, core, minimum), call, begin, end);                                                 \
     }
 
 GEMM(q8_0, core_wide, MINIMUM_NONE, fill_block32(block32_q8_0, w, first, count, out))
@@ -178,9 +177,9 @@ GEMM(q6_k, core_fine32, MINIMUM_NONE, fill_super(traits_q6_k, 32, w, first, coun
     FILL(name##_wide, wide)                                                                                            \
     void CPU_NAME(gemm8_##name)(const struct cpu_matmul *call, size_t begin, size_t end)                               \
     {                                                                                                                  \
-        gemm(ACCEL_PLANAR_BITS(call->w.type) <= 4 ? RECIPE(name, core, minimum)                                        \
-                                                  : RECIPE(name##_wide, core_wide, minimum),                           \
-             call, begin, end);                                                                                        \
+        const struct gemm_recipe narrow = RECIPE(name, core, minimum),                                                 \
+                                 wide_ = RECIPE(name##_wide, core_wide, minimum);                                      \
+        CPU_NAME(gemm)(ACCEL_PLANAR_BITS(call->w.type) <= 4 ? narrow : wide_, call, begin, end);                       \
     }
 
 GEMM_PLANAR(planar, core_narrow8, MINIMUM_NONE, 0, fill_block32(block32_of(w->w), w, first, count, out))
@@ -191,7 +190,8 @@ GEMM_PLANAR(planar_a, core_narrow0, MINIMUM_BLOCK, 1,
 #define GEMM_ROW(name, fill, span)                                                                                     \
     void CPU_NAME(gemm8_row_##name)(const struct cpu_matmul *call, size_t begin, size_t end)                           \
     {                                                                                                                  \
-        gemm((struct gemm_recipe){fill, NULL, MINIMUM_NONE, span}, call, begin, end);                                  \
+        const struct gemm_recipe recipe = {fill, NULL, MINIMUM_NONE, CPU_TILE_ROWS, CPU_NAME(core_row), span};         \
+        CPU_NAME(gemm)(recipe, call, begin, end);                                                                      \
     }
 
 GEMM_ROW(q8_g128, fill_q8_g128, block32_q8_g128.group_blocks)

@@ -15,6 +15,7 @@
 #include "unpack.h"
 
 #define PANEL_BLOCKS CPU_TILE_BLOCKS
+#define X_ROWS 512u /* rows of x per panel: their sums, 32 KiB, stay in the L2 cache */
 #define WORD_BYTES 64u
 #define BLOCK_BYTES (8u * WORD_BYTES)
 
@@ -25,8 +26,8 @@ typedef int32_t gemm_factor; /* the number twice in 16 bits: the operand of a mu
 #endif
 
 struct gemm_panel {
-    uint8_t
-        codes[2 * PANEL_BLOCKS * BLOCK_BYTES]; /* cores of signed codes: magnitudes and signed codes, word by word */
+    /* Cores of signed codes: magnitudes and signed codes, word by word. */
+    _Alignas(LINE) uint8_t codes[2 * PANEL_BLOCKS * BLOCK_BYTES];
     gemm_factor factor[PANEL_BLOCKS][2][PANEL_ROWS]; /* integer scales of sums of 32 (or twice 16) */
     float d[PANEL_BLOCKS][PANEL_ROWS];               /* scale of a block, or d[b / 8] of eight */
     float m[PANEL_BLOCKS][2][PANEL_ROWS];            /* minima: [b][0] of a block, or both halves */
@@ -49,12 +50,18 @@ typedef void gemm_fill_fn(const struct gemm_rows *w, size_t first, size_t count,
 typedef void gemm_core_fn(const struct gemm_panel *panel, const struct cpu_tile *x, size_t count,
                           float (*sums)[PANEL_ROWS]);
 
-/* Adds products of `bands` panels, up to ROW_BANDS, with CPU_TILE_ROWS rows of x that have one scale each: integers are
- * summed over the `span` blocks that share a scale of W, or over all if there are fewer. Sums of the next panel are
- * `apart` rows further. */
+/* Blocks first .. first + count of a product of `bands` panels, up to ROW_BANDS. */
 #define ROW_BANDS (VN == PANEL_ROWS ? 2u : 1u)
-typedef void gemm_row_core_fn(const struct gemm_panel *panel, size_t bands, const struct cpu_tile *x, size_t count,
-                              size_t span, float (*sums)[PANEL_ROWS], size_t apart);
+struct gemm_chunk {
+    const struct cpu_matmul *call;
+    size_t first, count, bands;
+    size_t span; /* blocks that share a scale of W: integers are summed over them, or over all if there are fewer */
+};
+
+/* Adds products of the panels with rows of x from i on that have one scale each, as many as the recipe's `height` or
+ * fewer before m. Sums of the next panel are X_ROWS further. */
+typedef void gemm_row_core_fn(const struct gemm_chunk *chunk, const struct gemm_panel *panel, size_t i,
+                              float (*sums)[PANEL_ROWS]);
 
 #define MINIMUM_NONE 0u
 #define MINIMUM_BLOCK 1u /* one m for 32 weights */
@@ -63,10 +70,15 @@ typedef void gemm_row_core_fn(const struct gemm_panel *panel, size_t bands, cons
 /* How GEMM computes a type. */
 struct gemm_recipe {
     gemm_fill_fn *fill;
-    gemm_core_fn *core; /* if span is 0 */
+    gemm_core_fn *core;
     uint32_t minimum;
-    size_t span; /* of gemm_row_core_fn, if rows of x have one scale, else 0 */
+    size_t height;              /* rows of x of a core */
+    gemm_row_core_fn *row_core; /* in place of `core` if rows of x have one scale, else NULL */
+    size_t span;                /* of `row_core` */
 };
+
+/* Computes all m rows of the columns begin .. end. */
+void CPU_NAME(gemm)(const struct gemm_recipe recipe, const struct cpu_matmul *call, size_t begin, size_t end);
 
 #if !defined(CPU_BUILD_NEON)
 

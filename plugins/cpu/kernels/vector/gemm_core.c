@@ -299,16 +299,18 @@ CPU_INLINE void start_row(const struct cpu_tile *x, size_t count, tile_sums dot)
         dot[i / VECTORS][i % VECTORS] = v_set_word(start[i / VECTORS]);
 }
 
-CPU_INLINE void core_rows(const struct gemm_panel *panel, const size_t bands, const struct cpu_tile *x, size_t count,
-                          size_t span, float (*sums)[PANEL_ROWS], size_t apart)
+CPU_INLINE void core_rows(const struct gemm_chunk *chunk, const size_t bands, const struct gemm_panel *panel, size_t i,
+                          float (*sums)[PANEL_ROWS])
 {
+    const struct cpu_matmul *call = chunk->call;
+    const struct cpu_tile *x = cpu_tile_of(&call->act_q8, call->k / CPU_BLOCK, i / CPU_TILE_ROWS, chunk->first);
     tile_floats total[ROW_BANDS];
     CPU_UNROLL
     for (size_t p = 0; p < bands; p++)
-        load_sums(sums + p * apart, total[p]);
-    for (size_t from = 0, to; from < count; from = to) {
+        load_sums(sums + p * X_ROWS, total[p]);
+    for (size_t from = 0, to; from < chunk->count; from = to) {
         tile_sums dot[ROW_BANDS];
-        to = from + least(span, count - from);
+        to = from + least(chunk->span, chunk->count - from);
         CPU_UNROLL
         for (size_t p = 0; p < bands; p++)
             start_row(x + from, to - from, dot[p]);
@@ -320,16 +322,16 @@ CPU_INLINE void core_rows(const struct gemm_panel *panel, const size_t bands, co
     }
     CPU_UNROLL
     for (size_t p = 0; p < bands; p++)
-        store_sums(total[p], sums + p * apart);
+        store_sums(total[p], sums + p * X_ROWS);
 }
 
-void CPU_NAME(core_row)(const struct gemm_panel *panel, size_t bands, const struct cpu_tile *x, size_t count,
-                        size_t span, float (*sums)[PANEL_ROWS], size_t apart)
+void CPU_NAME(core_row)(const struct gemm_chunk *chunk, const struct gemm_panel *panel, size_t i,
+                        float (*sums)[PANEL_ROWS])
 {
-    if (bands == 1)
-        core_rows(panel, 1, x, count, span, sums, apart);
+    if (chunk->bands == 1)
+        core_rows(chunk, 1, panel, i, sums);
     else
-        core_rows(panel, ROW_BANDS, x, count, span, sums, apart);
+        core_rows(chunk, ROW_BANDS, panel, i, sums);
 }
 
 /* Adds m times the sums of x, of blocks or of both halves. */
