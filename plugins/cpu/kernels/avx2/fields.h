@@ -25,7 +25,7 @@ struct k_x {
 
 #if defined(CPU_BUILD_NEON)
 #define HAS_FIELDS(type) 0
-#define place_fields(type, values, x)
+#define place_fields(type, values, x) (void)(x)
 #define add_fields(type, block, x, b, sum) (sum)
 #else
 #define HAS_FIELDS(type) ((type) == ACCEL_Q2_K || (type) == ACCEL_Q3_K || (type) == ACCEL_IQ4_XS)

@@ -10,7 +10,7 @@
 #include "plugins/cpu/kernels/vector/row4.h"
 
 #define ROWS 4u
-#define APART_BYTES 0u
+#define APART_BYTES 1u
 #define ROW4_PLAIN_ALONE /* the others: avx2/matmul8.c */
 
 #define VECTOR 64u

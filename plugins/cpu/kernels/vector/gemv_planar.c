@@ -13,7 +13,7 @@
 #define TWO_AHEAD 4096u                            /* prefetch distance of two rows in bytes */
 #define X_VALUES (GEMV_VALUES + GEMV_ROWS * CHUNK) /* rows are padded with zeros to whole chunks */
 
-/* Type and shape. `bits` and `whole` are constants where chunks are multiplied. */
+/* Type and shape. `bits` is a constant where chunks are multiplied. */
 struct planar {
     uint32_t bits;
     uint32_t whole; /* 1: a chunk has one scale, 0: one for each block */
@@ -327,12 +327,10 @@ CPU_INLINE void gemv(const struct planar p, const struct cpu_matmul *call, size_
     }
 }
 
-/* `bits` and `whole` are constants. */
-CPU_INLINE void gemv_bits(const uint32_t bits, const uint32_t whole, struct planar p, const struct cpu_matmul *call,
-                          size_t begin, size_t end)
+/* `bits` is a constant. */
+CPU_INLINE void gemv_bits(const uint32_t bits, struct planar p, const struct cpu_matmul *call, size_t begin, size_t end)
 {
     p.bits = bits;
-    p.whole = whole;
     if (call->m == 1)
         gemv(p, call, 1, begin, end);
     else
@@ -354,16 +352,16 @@ void CPU_NAME(gemv_planar)(const struct cpu_matmul *call, size_t begin, size_t e
                              .blocks = call->k / 32};
     switch (p.bits) {
     case 2:
-        p.whole ? gemv_bits(2, 1, p, call, begin, end) : gemv_bits(2, 0, p, call, begin, end);
+        gemv_bits(2, p, call, begin, end);
         break;
     case 3:
-        p.whole ? gemv_bits(3, 1, p, call, begin, end) : gemv_bits(3, 0, p, call, begin, end);
+        gemv_bits(3, p, call, begin, end);
         break;
     case 4:
-        p.whole ? gemv_bits(4, 1, p, call, begin, end) : gemv_bits(4, 0, p, call, begin, end);
+        gemv_bits(4, p, call, begin, end);
         break;
     default:
-        p.whole ? gemv_bits(8, 1, p, call, begin, end) : gemv_bits(8, 0, p, call, begin, end);
+        gemv_bits(8, p, call, begin, end);
         break;
     }
 }

@@ -30,10 +30,12 @@
 CPU_INLINE void prefetch_step(const struct block32 f, const struct row4 w, size_t b)
 {
     const size_t bytes = step_blocks(f) * f.block_bytes, at = b * f.block_bytes;
-    if (!w.apart)
+    if (!w.apart) {
         prefetch_lines(w.codes + 4 * (w.codes_stride + at), 4 * bytes);
+        return;
+    }
     CPU_UNROLL
-    for (size_t r = 0; w.apart && r < 4; r++)
+    for (size_t r = 0; r < 4; r++)
         prefetch_lines(w.codes + APART_AHEAD + r * w.codes_stride + at, bytes);
 }
 
