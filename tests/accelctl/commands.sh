@@ -86,6 +86,20 @@ for words in devices plugins "cache list" "profile list clients" "profile settin
     is "$(cat "$work/err")" \
         "warn: environment ACCEL_DRIVERPATH: unknown variable without effect; did you mean ACCEL_DRIVER_PATH?" "$words"
 done
+# Nor is one of a driver, in such a command or where another device has the plan; a setting may have the name of a driver.
+try 0 env ACCEL_CPU_ISSA=avx2 ACCEL_CPU_THREADS=1 ACCEL_CPU_ISA= "$accelctl" devices
+is "$(cat "$work/err")" \
+    "warn: environment ACCEL_CPU_ISSA has no effect: the driver cpu has no option \"issa\"; did you mean \"cpu.isa\"?" "devices"
+try 0 "$accelctl" plugins
+if grep -q "^ *opencl\.cache " "$work/out"; then
+    for words in "plan $q8" "run $q8 -q -n 1 -p x"; do
+        # shellcheck disable=SC2086
+        try 0 env ACCEL_OPENCL_CAHCE=off "$accelctl" $words --device cpu
+        is "$(cat "$work/err")" \
+            "warn: environment ACCEL_OPENCL_CAHCE has no effect: the driver opencl has no option \"cahce\"; did you mean \"opencl.cache\"?" \
+            "$words"
+    done
+fi
 try 0 "$accelctl" --version
 try 2 "$accelctl"
 one_error "a command is required"

@@ -3,6 +3,7 @@
 
 #include "tools/accelctl/driver_options.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -10,10 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/accelctl/clean_text.h"
 #include "tools/accelctl/errors.h"
 #include "tools/accelctl/habits.h"
 #include "tools/accelctl/output.h"
 #include "tools/accelctl/setting_words.h"
+#include "tools/accelctl/words.h"
+
+extern char **environ;
 
 bool describe_driver_option(const struct accel_plugin_info *plugin, uint32_t index, struct driver_option *out)
 {
@@ -70,6 +75,72 @@ bool find_driver_option(const struct accel_context *context, const char *key, st
         if (strcmp(out->key, key) == 0)
             return true;
     return false;
+}
+
+void describe_missing_option(const struct accel_context *context, const char *key, char *why, size_t size)
+{
+    struct driver_option option;
+    const char *nearest = NULL;
+    char near[sizeof(option.key)];
+    uint32_t least = unrelated_distance(key);
+
+    for (uint32_t i = 0; get_driver_option(context, i, &option); i++)
+        if (is_nearer(key, option.key, &least))
+            nearest = strcpy(near, option.key);
+    snprintf(why, size, "the driver %.*s has no option \"%.60s\"%s%s%s", (int)strcspn(key, "."), key,
+             key + strcspn(key, ".") + 1, nearest == NULL ? "" : "; did you mean \"", nearest == NULL ? "" : nearest,
+             nearest == NULL ? "" : "\"?");
+}
+
+/* Returns whether a variable, of `length` bytes, is that of a setting. */
+static bool sets_setting(const char *variable, size_t length)
+{
+    char name[96];
+
+    for (uint32_t i = 0; i < accel_setting_row_count(); i++)
+        if (accel_setting_variable(accel_setting_row_get(i)->name, name, sizeof(name)) == ACCEL_OK &&
+            strlen(name) == length && strncmp(name, variable, length) == 0)
+            return true;
+    return false;
+}
+
+/* Writes the key of the option that a variable with a value sets, as "cpu.isa". Returns false if it is of no option of
+ * the driver, or sets a setting. */
+static bool write_key(const struct accel_plugin_info *plugin, const char *entry, char *key, size_t size)
+{
+    const size_t length = strcspn(entry, "=");
+    char prefix[96];
+    size_t begin;
+
+    if (plugin->option_count == 0 || accel_setting_variable(plugin->name, prefix, sizeof(prefix)) != ACCEL_OK)
+        return false;
+    begin = strlen(prefix);
+    if (strncmp(entry, prefix, begin) != 0 || entry[begin] != '_' || length <= begin + 1 || entry[length] == '\0' ||
+        entry[length + 1] == '\0' || sets_setting(entry, length))
+        return false;
+    snprintf(key, size, "%s.%.*s", plugin->name, (int)(length - begin - 1), entry + begin + 1);
+    for (char *at = key + strlen(plugin->name); *at != '\0'; at++)
+        *at = (char)tolower((unsigned char)*at);
+    return true;
+}
+
+void warn_option_variables(const struct accel_context *context)
+{
+    static bool are_printed;
+    struct driver_option option;
+    char key[sizeof(option.key)], why[300], name[200];
+
+    for (char **entry = environ; !are_printed && *entry != NULL; entry++)
+        for (uint32_t i = 0; i < accel_plugin_count(context); i++) {
+            if (!write_key(accel_plugin_get(context, i), *entry, key, sizeof(key)) ||
+                find_driver_option(context, key, &option))
+                continue;
+            describe_missing_option(context, key, why, sizeof(why));
+            snprintf(name, sizeof(name), "%.*s", (int)strcspn(*entry, "="), *entry);
+            fprintf(error_output(), "warn: environment %s has no effect: %s\n", clean_text(name, key, sizeof(key)),
+                    why);
+        }
+    are_printed = true;
 }
 
 const char *driver_option_values(const struct driver_option *option, char *text, size_t size)

@@ -30,6 +30,13 @@ bool get_driver_option(const struct accel_context *context, uint32_t index, stru
 /* Finds an option by its key, "cpu.isa". */
 bool find_driver_option(const struct accel_context *context, const char *key, struct driver_option *out);
 
+/* Writes why a key is none of an option of its driver, with the nearest one. */
+void describe_missing_option(const struct accel_context *context, const char *key, char *why, size_t size);
+
+/* Warns of variables of the environment that set an option which no loaded driver has, once in a command: plans for
+ * another device do not read them. */
+void warn_option_variables(const struct accel_context *context);
+
 /* Describes the values: "auto, rows or panels", "0 to 16", "a number". */
 const char *driver_option_values(const struct driver_option *option, char *text, size_t size);
 

@@ -12,6 +12,7 @@
 
 #include <accel/model/describe.h>
 
+#include "tools/accelctl/driver_options.h"
 #include "tools/accelctl/output.h"
 #include "tools/accelctl/reports.h"
 #include "tools/accelctl/sigbus_guard.h"
@@ -336,6 +337,7 @@ int open_model(const struct common *common, const struct wish *wish, struct open
                                                                           : make(common, wish, opened);
     if (code >= 0)
         return code;
+    warn_option_variables(opened->context);
     adopt_plan(opened);
     if (wish->runs && !wish->is_repeated) {
         opened->quiet = wish->quiet;

@@ -12,7 +12,6 @@
 
 #include "tools/accelctl/driver_options.h"
 #include "tools/accelctl/profile/profile.h"
-#include "tools/accelctl/words.h"
 
 /* Collects the findings of a check. */
 struct report {
@@ -114,9 +113,6 @@ static bool check_option(void *data, const char *key, const char *value, char *w
 {
     struct drivers *drivers = data;
     struct driver_option option;
-    const char *nearest = NULL;
-    char near[sizeof(option.key)];
-    uint32_t least = unrelated_distance(key);
     int code;
 
     if (!drivers->are_loaded)
@@ -126,12 +122,7 @@ static bool check_option(void *data, const char *key, const char *value, char *w
         return true;
     if (find_driver_option(drivers->context, key, &option))
         return check_driver_option(&option, value, why, size);
-    for (uint32_t i = 0; get_driver_option(drivers->context, i, &option); i++)
-        if (is_nearer(key, option.key, &least))
-            nearest = strcpy(near, option.key);
-    snprintf(why, size, "the driver %.*s has no option \"%.60s\"%s%s%s", (int)strcspn(key, "."), key,
-             key + strcspn(key, ".") + 1, nearest == NULL ? "" : "; did you mean \"", nearest == NULL ? "" : nearest,
-             nearest == NULL ? "" : "\"?");
+    describe_missing_option(drivers->context, key, why, size);
     return false;
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/accelctl/driver_options.h"
 #include "tools/accelctl/elapsed.h"
 #include "tools/accelctl/profile/profile.h"
 #include "tools/accelctl/words.h"
@@ -84,6 +85,7 @@ void warn_variables(const struct accel_context *context)
 {
     struct profile_files files = {0};
 
+    warn_option_variables(context);
     if (profile_files_read(&files, context, NULL, NULL) == ACCEL_OK)
         warn_unknown_variables(&files);
     profile_files_free(&files);
