@@ -3,8 +3,6 @@
 #include "config.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <accel/builder.h>
 #include <accel/run.h>
