@@ -3,6 +3,8 @@
 #ifndef ACCELCTL_PRINT_MORE_H
 #define ACCELCTL_PRINT_MORE_H
 
+#include <accel/model/describe.h>
+
 #include "tools/accelctl/model.h"
 
 void print_model(const struct opened *opened);
