@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { UNITS_MOST = 1 << 16, UNITS_PER_MENU = 16 };
 

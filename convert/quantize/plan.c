@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans a conversion: the type and the location of each tensor. */
 #include <fnmatch.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #define XXH_INLINE_ALL

@@ -4,7 +4,6 @@
 #ifndef ACCEL_CORE_GRAPH_PACK_H
 #define ACCEL_CORE_GRAPH_PACK_H
 
-#include <accel/error.h>
 #include <accel/graph.h>
 
 #include "core/base/strbuf.h"

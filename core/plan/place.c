@@ -3,8 +3,6 @@
 #include "config.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <accel/builder.h>
 #include <accel/run.h>
@@ -141,7 +139,7 @@ static int32_t check_policy(const struct accel_plan *plan, const struct accel_pl
         accel_error_set(error, ACCEL_E_REFUSED, "node \"%.120s\" (%s) does not run on %s: %.200s", record->name,
                         record->op, record->device, record->reason);
         return accel_error_advise(
-            error, ACCEL_E_REFUSED, error,
+            error, ACCEL_E_REFUSED,
             "name another device, or use a model whose weights this one reads; where something is too large, a "
             "smaller batch or context");
     }

@@ -5,7 +5,6 @@
 #include "core/plan/shape_plan.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "core/base/open.h"
 #include "core/plan/honored.h"

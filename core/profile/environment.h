@@ -10,7 +10,6 @@
 #include <accel/error.h>
 
 #include "core/base/arena.h"
-#include "core/base/log.h"
 #include "core/profile/keys.h"
 #include "core/profile/setting.h"
 

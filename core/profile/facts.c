@@ -2,7 +2,6 @@
 /* Determines which files apply, and merges their facts with the caller's. */
 #include "config.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/profile/folder.h"

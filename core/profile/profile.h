@@ -22,7 +22,6 @@
 #include <accel/error.h>
 #include <accel/profile.h>
 
-#include "core/base/log.h"
 #include "core/profile/setting.h"
 
 struct accel_profile;

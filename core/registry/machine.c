@@ -3,7 +3,6 @@
 #include "config.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "core/base/pci.h"
 #include "core/plugin/plugin.h"

@@ -17,7 +17,6 @@
 #include <accel/driver.h>
 #include <accel/error.h>
 
-#include "core/base/hash.h"
 #include "core/runtime/object.h"
 
 /** Default limit for the size of all files. */

@@ -3,8 +3,6 @@
  * timeline has passed it, so that a caller may free a set, buffer, state or queue that a step in flight uses. */
 #include "config.h"
 
-#include <string.h>
-
 #include "core/base/error.h"
 #include "core/runtime/device.h"
 #include "core/runtime/queue.h"

@@ -2,8 +2,6 @@
 /* Sets: a program bound to memory, and the fast path that runs one step. */
 #include "config.h"
 
-#include <string.h>
-
 #include "core/boundary/import.h"
 #include "core/runtime/check.h"
 #include "core/runtime/device.h"

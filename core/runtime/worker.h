@@ -15,7 +15,6 @@
 #include <accel/error.h>
 #include <accel/graph.h>
 
-#include "core/base/hash.h"
 #include "core/base/strbuf.h"
 #include "core/runtime/object.h"
 

@@ -56,7 +56,7 @@ bool chat_to_text(struct chat_run *run, struct chat_value value, struct chat_tex
         *out_text = value.as.text;
         return true;
     }
-    if (!chat_string_from_buffer(run, &buffer, chat_write(&buffer, value, false, 0), &made))
+    if (!chat_string_from_buffer(run, &buffer, chat_write(&buffer, value), &made))
         return false;
     *out_text = made.as.text;
     return true;
@@ -322,7 +322,7 @@ static bool join_lists(struct chat_run *run, struct chat_value a, struct chat_va
 static bool join_texts(struct chat_run *run, struct chat_value a, struct chat_value b, struct chat_value *out_value)
 {
     struct token_buffer joined = {0};
-    bool done = chat_write(&joined, a, false, 0) && chat_write(&joined, b, false, 0);
+    bool done = chat_write(&joined, a) && chat_write(&joined, b);
 
     return chat_string_from_buffer(run, &joined, done, out_value);
 }

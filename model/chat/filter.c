@@ -54,8 +54,7 @@ static bool filter_tojson(const struct chat_call *applied, struct chat_value *ou
             !(chat_text_is(name, "ensure_ascii") && !chat_truth(applied->arguments->values[i])))
             return chat_refuse(applied->run, applied->at, "tojson's argument", name);
     }
-    return chat_string_from_buffer(applied->run, &buffer, chat_write_json(&buffer, applied->value, spaces, 0),
-                                   out_value);
+    return chat_string_from_buffer(applied->run, &buffer, chat_write_json(&buffer, applied->value, spaces), out_value);
 }
 
 static bool filter_length(const struct chat_call *applied, struct chat_value *out_value)
@@ -98,7 +97,7 @@ static bool filter_join(const struct chat_call *applied, struct chat_value *out_
             token_buffer_free(&buffer);
             return false;
         }
-        done = (i == 0 || token_buffer_append(&buffer, seam.data, seam.size)) && chat_write(&buffer, item, false, 0) &&
+        done = (i == 0 || token_buffer_append(&buffer, seam.data, seam.size)) && chat_write(&buffer, item) &&
                buffer.size <= CHAT_MAX_MEMORY;
     }
     return chat_string_from_buffer(applied->run, &buffer, done, out_value);

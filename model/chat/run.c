@@ -2,12 +2,10 @@
 /* Executes statements: outputs text, sets variables, runs loops. */
 #include "model/chat/run.h"
 
-#include <string.h>
-
 static bool put_out(struct chat_run *run, const struct chat_node *at, struct chat_value value)
 {
     bool done = value.kind == CHAT_STRING ? token_buffer_append(run->out, value.as.text.data, value.as.text.size)
-                                          : chat_write(run->out, value, false, 0);
+                                          : chat_write(run->out, value);
 
     if (!done)
         return chat_no_memory(run);

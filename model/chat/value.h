@@ -107,10 +107,10 @@ bool chat_equal(struct chat_value a, struct chat_value b, int depth);
 /* Orders numbers or strings; false for anything else. */
 bool chat_order(struct chat_value a, struct chat_value b, int *out_order);
 
-/* Appends a value as Python's str() writes it, as repr() (`quoted`), or as json.dumps(ensure_ascii=False) does with an
- * indent, negative for none. Values nested deeper than 64 are cut off with "...". False when memory ends. */
-bool chat_write(struct token_buffer *out, struct chat_value value, bool quoted, int depth);
-bool chat_write_json(struct token_buffer *out, struct chat_value value, int indent, int depth);
+/* Appends a value as Python's str() writes it, or as json.dumps(ensure_ascii=False) does with an indent, negative for
+ * none. Values nested deeper than 64 are cut off with "...". False when memory ends. */
+bool chat_write(struct token_buffer *out, struct chat_value value);
+bool chat_write_json(struct token_buffer *out, struct chat_value value, int indent);
 
 /* Characters of a valid UTF-8 string, and the byte at which character `index` begins. */
 size_t chat_characters(struct chat_text text);

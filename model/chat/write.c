@@ -74,51 +74,7 @@ static bool put_quoted(struct token_buffer *out, struct chat_text text, bool jso
     return done && token_buffer_append(out, &quote, 1);
 }
 
-static bool put_list(struct token_buffer *out, const struct chat_list *list, int depth)
-{
-    bool done = put(out, "[");
-
-    for (size_t i = 0; done && i < list->count; i++)
-        done = (i == 0 || put(out, ", ")) && chat_write(out, list->items[i], true, depth + 1);
-    return done && put(out, "]");
-}
-
-static bool put_dict(struct token_buffer *out, const struct chat_dict *dict, int depth)
-{
-    bool done = put(out, "{");
-
-    for (size_t i = 0; done && i < dict->count; i++)
-        done = (i == 0 || put(out, ", ")) && put_quoted(out, dict->pairs[i].key, false) && put(out, ": ") &&
-               chat_write(out, dict->pairs[i].value, true, depth + 1);
-    return done && put(out, "}");
-}
-
-bool chat_write(struct token_buffer *out, struct chat_value value, bool quoted, int depth)
-{
-    if (depth > MAX_DEPTH)
-        return put(out, "...");
-    switch (value.kind) {
-    case CHAT_UNDEFINED:
-        return !quoted || put(out, "Undefined");
-    case CHAT_NONE:
-        return put(out, "None");
-    case CHAT_BOOL:
-        return put(out, value.as.integer ? "True" : "False");
-    case CHAT_INTEGER:
-        return put_integer(out, value.as.integer);
-    case CHAT_REAL:
-        return put_real(out, value.as.real, false);
-    case CHAT_STRING:
-        return quoted ? put_quoted(out, value.as.text, false)
-                      : token_buffer_append(out, value.as.text.data, value.as.text.size);
-    case CHAT_LIST:
-        return put_list(out, value.as.list, depth);
-    case CHAT_DICT:
-        return put_dict(out, value.as.dict, depth);
-    default:
-        return put(out, "<") && put(out, chat_kind_name(value.kind)) && put(out, ">");
-    }
-}
+static bool put_value(struct token_buffer *out, struct chat_value value, bool json, int indent, int depth);
 
 static bool put_break(struct token_buffer *out, int indent, int depth)
 {
@@ -137,47 +93,62 @@ static bool put_seam(struct token_buffer *out, size_t i, int indent, int depth)
     return (i == 0 || put(out, ",")) && put_break(out, indent, depth + 1);
 }
 
-static bool put_json_list(struct token_buffer *out, const struct chat_list *list, int indent, int depth)
+static bool put_list(struct token_buffer *out, const struct chat_list *list, bool json, int indent, int depth)
 {
     bool done = put(out, "[");
 
     for (size_t i = 0; done && i < list->count; i++)
-        done = put_seam(out, i, indent, depth) && chat_write_json(out, list->items[i], indent, depth + 1);
+        done = put_seam(out, i, indent, depth) && put_value(out, list->items[i], json, indent, depth + 1);
     if (done && indent >= 0 && list->count > 0)
         done = put_break(out, indent, depth);
     return done && put(out, "]");
 }
 
-static bool put_json_dict(struct token_buffer *out, const struct chat_dict *dict, int indent, int depth)
+static bool put_dict(struct token_buffer *out, const struct chat_dict *dict, bool json, int indent, int depth)
 {
     bool done = put(out, "{");
 
     for (size_t i = 0; done && i < dict->count; i++)
-        done = put_seam(out, i, indent, depth) && put_quoted(out, dict->pairs[i].key, true) && put(out, ": ") &&
-               chat_write_json(out, dict->pairs[i].value, indent, depth + 1);
+        done = put_seam(out, i, indent, depth) && put_quoted(out, dict->pairs[i].key, json) && put(out, ": ") &&
+               put_value(out, dict->pairs[i].value, json, indent, depth + 1);
     if (done && indent >= 0 && dict->count > 0)
         done = put_break(out, indent, depth);
     return done && put(out, "}");
 }
 
-bool chat_write_json(struct token_buffer *out, struct chat_value value, int indent, int depth)
+/* Appends a value as JSON, or as Python's repr prints it. */
+static bool put_value(struct token_buffer *out, struct chat_value value, bool json, int indent, int depth)
 {
     if (depth > MAX_DEPTH)
         return put(out, "...");
     switch (value.kind) {
     case CHAT_BOOL:
-        return put(out, value.as.integer ? "true" : "false");
+        return put(out, value.as.integer ? (json ? "true" : "True") : (json ? "false" : "False"));
     case CHAT_INTEGER:
         return put_integer(out, value.as.integer);
     case CHAT_REAL:
-        return put_real(out, value.as.real, true);
+        return put_real(out, value.as.real, json);
     case CHAT_STRING:
-        return put_quoted(out, value.as.text, true);
+        return put_quoted(out, value.as.text, json);
     case CHAT_LIST:
-        return put_json_list(out, value.as.list, indent, depth);
+        return put_list(out, value.as.list, json, indent, depth);
     case CHAT_DICT:
-        return put_json_dict(out, value.as.dict, indent, depth);
+        return put_dict(out, value.as.dict, json, indent, depth);
     default:
-        return put(out, "null");
+        if (json || value.kind == CHAT_NONE || value.kind == CHAT_UNDEFINED)
+            return put(out, json ? "null" : value.kind == CHAT_NONE ? "None" : "Undefined");
+        return put(out, "<") && put(out, chat_kind_name(value.kind)) && put(out, ">");
     }
+}
+
+bool chat_write(struct token_buffer *out, struct chat_value value)
+{
+    if (value.kind == CHAT_STRING)
+        return token_buffer_append(out, value.as.text.data, value.as.text.size);
+    return value.kind == CHAT_UNDEFINED || put_value(out, value, false, -1, 0);
+}
+
+bool chat_write_json(struct token_buffer *out, struct chat_value value, int indent)
+{
+    return put_value(out, value, true, indent, 0);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads shapes from GGUF metadata, whose keys begin with the architecture. */
 #include <stdio.h>
-#include <string.h>
 
 #include "model/describe/internal.h"
 

@@ -6,7 +6,6 @@
 #ifndef ACCEL_MODEL_FILE_FAULT_H
 #define ACCEL_MODEL_FILE_FAULT_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include <accel/error.h>

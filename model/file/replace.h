@@ -4,7 +4,6 @@
 #ifndef ACCEL_MODEL_FILE_REPLACE_H
 #define ACCEL_MODEL_FILE_REPLACE_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include <accel/error.h>

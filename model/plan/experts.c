@@ -3,7 +3,6 @@
  * from the mapped file as tokens are routed to them. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -2,7 +2,6 @@
 /* Finds the extreme value of a setting that fits, by planning again. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "model/file/fault.h"

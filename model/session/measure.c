@@ -13,7 +13,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdio_ext.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>

@@ -399,7 +399,7 @@ static int32_t fill(struct accel_tokenizer *made, const struct accel_token_vocab
         return fill_bert(made, from, error);
     code = accel_error_set(error, ACCEL_E_UNSUPPORTED, "tokenizer.ggml.model \"%.100s\" is not known", model);
     return accel_error_advise(
-        error, code, error,
+        error, code,
         "known are: llama gpt2 gemma4 t5 bert; name another conversion of the model; ids alone run by accelctl trace");
 }
 

@@ -46,9 +46,6 @@ static int32_t make_options(const struct gpu_device *device, const struct gpu_ke
     for (uint32_t c = 0; c < key->constant_count; c++) {
         size_t length = strcspn(name, " ");
 
-        if (length == 0)
-            return sdk_error(error, ACCEL_E_INTERNAL, "kernel %s has fewer than %u constants", key->source->name,
-                             key->constant_count);
         add(options, " -D%.*s=%uu", (int)length, name, key->constants[c]);
         name += length + (name[length] == ' ');
     }

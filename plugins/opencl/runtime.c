@@ -2,7 +2,6 @@
 /* The library of the OpenCL loader, opened at attach, and its errors in words. */
 #include <dlfcn.h>
 #include <errno.h>
-#include <stdio.h>
 
 #include "plugins/opencl/opencl.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pipelines and the pipeline cache. Several threads create pipelines at the same time. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "plugins/vulkan/vulkan.h"

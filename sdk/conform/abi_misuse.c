@@ -3,7 +3,6 @@
  * size. */
 #include "config.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 

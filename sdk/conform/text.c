@@ -6,7 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-size_t text_character(const char *text)
+/* Returns the bytes of the well-formed UTF-8 character at `text`, or 0. The text ends in a zero byte. */
+static size_t text_character(const char *text)
 {
     const unsigned char *p = (const unsigned char *)text;
     const size_t length = p[0] < 0x80                  ? p[0] != 0

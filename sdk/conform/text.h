@@ -7,9 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Returns the bytes of the well-formed UTF-8 character at `text`, or 0. The text ends in a zero byte. */
-size_t text_character(const char *text);
-
 /** Returns whether the text is well-formed and has no control, directional or invisible character; else *out_bad is
  *  the offset of the first bad byte. */
 bool text_is_plain(const char *text, size_t *out_bad);

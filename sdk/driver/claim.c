@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Selects a kernel for each node and reports the claims to the core. */
 #include <stdio.h>
-#include <string.h>
 
 #include "sdk/driver/program.h"
 

@@ -134,10 +134,10 @@ struct gpu_source {
 struct gpu_key {
     const struct gpu_source *source;
     uint32_t constants[GPU_CONSTANTS]; /**< values in the order of source->constants; [0] is the items of a workgroup */
-    uint32_t constant_count;
-    uint32_t bindings; /**< storage buffers */
-    uint32_t words;    /**< of the block, offsets included */
-    uint32_t subgroup; /**< size of a subgroup that the kernel must have, 0 any */
+    uint32_t constant_count;           /**< names in source->constants */
+    uint32_t bindings;                 /**< storage buffers */
+    uint32_t words;                    /**< of the block, offsets included */
+    uint32_t subgroup;                 /**< size of a subgroup that the kernel must have, 0 any */
 };
 
 /** A range of memory. `offset` is a multiple of gpu_limits.alignment, or 0 where that is 0. */

@@ -102,7 +102,6 @@ struct gpu_bind {
 struct gpu_launch {
     const char *source;                /**< gpu_source.name */
     uint32_t constants[GPU_CONSTANTS]; /**< in the order of the source's list; [0] GROUP, the items of a workgroup */
-    uint32_t constant_count;
     uint32_t bind_count;
     struct gpu_bind binds[GPU_BINDINGS];
     uint32_t words[GPU_WORDS - GPU_BINDINGS]; /**< parameters; the kernel sees them behind the words of offsets */

@@ -84,8 +84,8 @@ static int32_t check_launch(struct gpu_emitter *emitter, const struct gpu_launch
     *out_source = gpu_source_find(emitter->gpu, launch->source);
     if (*out_source == NULL)
         fail(emitter, ACCEL_E_UNSUPPORTED, "kernel %s is not made for this device", launch->source);
-    if (launch->constant_count == 0 || launch->constant_count > GPU_CONSTANTS || launch->bind_count == 0 ||
-        launch->bind_count > GPU_BINDINGS || launch->word_count > GPU_WORDS - launch->bind_count)
+    if (launch->bind_count == 0 || launch->bind_count > GPU_BINDINGS ||
+        launch->word_count > GPU_WORDS - launch->bind_count)
         fail(emitter, ACCEL_E_INTERNAL, "kernel %s: %u buffers, %u parameters", launch->source, launch->bind_count,
              launch->word_count);
     if (launch->bind_count > limits->bindings)
@@ -110,12 +110,14 @@ static int32_t check_launch(struct gpu_emitter *emitter, const struct gpu_launch
 static struct gpu_key key_of(const struct gpu_launch *launch, const struct gpu_source *source)
 {
     struct gpu_key key = {.source = source,
-                          .constant_count = launch->constant_count,
+                          .constant_count = 1,
                           .bindings = launch->bind_count,
                           .words = launch->bind_count + launch->word_count,
                           .subgroup = launch->subgroup};
 
-    memcpy(key.constants, launch->constants, launch->constant_count * sizeof(*key.constants));
+    for (const char *at = source->constants; *at != '\0'; at++)
+        key.constant_count += *at == ' ';
+    memcpy(key.constants, launch->constants, key.constant_count * sizeof(*key.constants));
     return key;
 }
 

@@ -42,7 +42,7 @@ static void error_first_wins(void **state)
     assert_int_equal(accel_error_set(&error, ACCEL_E_MEMORY, "later"), ACCEL_E_MEMORY);
     assert_int_equal(error.code, ACCEL_E_IO);
     assert_string_equal(error.text, "a.yaml: line 3");
-    accel_error_remedy(&error, "do %s", "this");
+    assert_int_equal(accel_error_advise(&error, ACCEL_E_MEMORY, "do %s", "this"), ACCEL_E_MEMORY);
     accel_error_remedy(&error, "no");
     assert_string_equal(error.remedy, "do this");
     error.native = 5;

@@ -575,6 +575,7 @@ static void test_policies(void **state)
     b->script.answer = ACCEL_CLAIM_NO;
     assert_int_equal(place(b, 16), ACCEL_E_REFUSED);
     assert_non_null(strstr(b->error.text, "does not run on scripted:one: the test says so"));
+    assert_non_null(strstr(b->error.remedy, "name another device, or use a model whose weights this one reads"));
     b->script.answer = ACCEL_CLAIM_LIKELY;
     b->script.kernel = "\x1b[31mk\xc2\x9b\xe2\x80\xae";
     assert_int_equal(place(b, 16), ACCEL_OK);

@@ -4,7 +4,6 @@
 #define TOOLS_ACCEL_PROBE_PROBE_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 #include "core/base/strbuf.h"
 

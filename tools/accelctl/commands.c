@@ -2,8 +2,6 @@
 /* The table of commands, and the exit codes and environment of accelctl in words. */
 #include "config.h"
 
-#include <string.h>
-
 #include "tools/accelctl/command.h"
 
 const struct command *const commands[] = {

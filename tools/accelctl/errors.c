@@ -171,7 +171,8 @@ const char *limit_remedy(void)
     return NULL;
 }
 
-bool is_out_of_space(int native)
+/* Returns whether errno of a write means a full disk, a quota, or a limit of the size of files. */
+static bool is_out_of_space(int native)
 {
     return native == ENOSPC || native == EDQUOT || native == EFBIG;
 }
@@ -261,7 +262,9 @@ int report_output_error(uint32_t json, const struct accel_error *error, const ch
     return report_error_with(json, EXIT_FAILED, error, error->remedy[0] != '\0' ? error->remedy : remedy);
 }
 
-const char *device_remedy(const char *remedy, char text[DEVICE_REMEDY_BYTES])
+/* Names a memory limit before a remedy for drivers that find no device: their loaders leave out what they have no
+ * memory for, and do not report the cause. Answers `text`, or `remedy` without a limit. */
+static const char *device_remedy(const char *remedy, char text[DEVICE_REMEDY_BYTES])
 {
     struct rlimit space, data;
 

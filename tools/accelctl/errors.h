@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include <accel/error.h>
 #include <accel/plan.h>
@@ -36,18 +35,11 @@ int report_error(uint32_t json, const struct accel_error *error);
 /* Remedy for a failure inside a driver, as far as one is known. */
 #define OTHER_DEVICE "accelctl plugins lists the drivers; --device takes a device of another one"
 
-/* Returns whether errno of a write means a full disk, a quota, or a limit of the size of files. */
-bool is_out_of_space(int native);
-
 /* Names the limit of this process that a driver, or a compiler below it, may exceed, as a remedy; NULL if there is
  * none. Async-signal-safe. */
 const char *limit_remedy(void);
 
-/* Names a memory limit before a remedy for drivers that find no device: their loaders leave out what they have no
- * memory for, and do not report the cause. Answers `text`, or `remedy` without a limit. */
 enum { DEVICE_REMEDY_BYTES = 1024 };
-const char *device_remedy(const char *remedy, char text[DEVICE_REMEDY_BYTES]);
-
 /* Returns the remedy of a note, with a memory limit before that of a driver that was refused. */
 const char *note_remedy(const struct accel_plan_note *note, char text[DEVICE_REMEDY_BYTES]);
 

@@ -104,7 +104,6 @@ const char *cpu_gathered_check(const struct sdk_kernel *kernel, const struct sdk
     uint64_t cpu_##parts##_parts(const struct sdk_call *call, uint64_t *out_grain);                                    \
     uint64_t cpu_##work##_work(const struct sdk_call *call);
 #include "plugins/cpu/kernels/operators.def"
-void cpu_vector_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
 /* Accepts values of 4 bytes: the core has checked which of them are I32. */
 const char *cpu_words_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
 /* Accepts values of every type that is moved, of 4 or 2 bytes. */

@@ -54,6 +54,11 @@
 #define ROW16(ID, name) MATMUL(ACCEL_BF16, CPU_##ID | CPU_ROUNDED, ROUNDED, #name " x bf16"),
 #define ROW32(ID, name) MATMUL(ACCEL_F32, CPU_##ID, EXACT, #name " x f32"), EMBED(CPU_##ID, #name),
 
+static void cpu_vector_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
+{
+    ((const struct cpu_device *)call->device)->kernels.part[call->variant](call, begin, end);
+}
+
 const struct sdk_kernel cpu_operators[] = {
     CPU_GEMM_ROW_TYPES(ROW8_ROW)
 #define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...)                                              \
@@ -95,11 +100,6 @@ uint32_t cpu_allow(const void *device, const struct sdk_kernel *kernel)
     const uint32_t is_limited = ((const struct cpu_device *)device)->experts != NULL;
 
     return kernel->op != ACCEL_OP_EXPERT_MATMUL || kernel->variant == 0 || (kernel->packed_inputs == 0) == is_limited;
-}
-
-void cpu_vector_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
-{
-    ((const struct cpu_device *)call->device)->kernels.part[call->variant](call, begin, end);
 }
 
 _Static_assert(sizeof(cpu_operators) / sizeof(*cpu_operators) == CPU_OPERATORS, "CPU_OPERATORS counts the rows");

@@ -37,7 +37,7 @@ void gpu_grid(struct gpu_launch *launch, uint64_t x, uint64_t y)
 
 /* Requires full subgroups of a fixed size if the device supports that. Otherwise OpenCL kernels (memory is bound from
  * its beginning) query the number of subgroups at run time. */
-void gpu_use_subgroups(const struct gpu_limits *limits, struct gpu_launch *launch)
+void gpu_use_subgroups(const struct gpu_limits *limits, struct gpu_launch *launch, uint32_t index)
 {
     const uint32_t group = launch->constants[0], size = limits->subgroup;
     uint32_t subgroup = 0;
@@ -48,5 +48,5 @@ void gpu_use_subgroups(const struct gpu_limits *limits, struct gpu_launch *launc
         else if (limits->subgroups[1] == 0 && limits->alignment == 0)
             subgroup = 1;
     }
-    launch->constants[launch->constant_count++] = subgroup;
+    launch->constants[index] = subgroup;
 }

@@ -51,8 +51,8 @@ struct gpu_arrangement gpu_arrange(const struct gpu_limits *limits);
 
 /* ---- launch.c ---- */
 
-/** Adds the constant SUBGROUP of groups.h to a launch, and the size that it must run with. */
-void gpu_use_subgroups(const struct gpu_limits *limits, struct gpu_launch *launch);
+/** Sets the constant SUBGROUP of groups.h, the one at `index`, and the size that the launch must run with. */
+void gpu_use_subgroups(const struct gpu_limits *limits, struct gpu_launch *launch, uint32_t index);
 
 /** Returns a read bind and a write bind of plane 0 of a tensor (NULL: of none). */
 struct gpu_bind gpu_read(const struct gpu_tensor *tensor);

@@ -61,7 +61,6 @@ void gpu_cache_write_lower(const struct gpu_call *call, struct gpu_emitter *emit
     struct gpu_launch launch = {
         .source = "cache_write",
         .constants = {group, bits, span},
-        .constant_count = 3,
         .bind_count = 3,
         .binds = {gpu_read(call->inputs[0]), gpu_read(slot), gpu_write(state)},
         .words = {(uint32_t)state->width, (uint32_t)tokens, (uint32_t)state->rows, (uint32_t)(state->pitch[0] / 4)},
@@ -124,7 +123,6 @@ static void emit_merge(const struct gpu_call *call, struct gpu_emitter *emitter,
     const uint32_t group = gpu_arrange(call->limits).attention;
     struct gpu_launch launch = {.source = "attention_merge",
                                 .constants = {group, parts},
-                                .constant_count = 2,
                                 .bind_count = 2,
                                 .binds = {gpu_read(call->scratch), gpu_write(call->outputs[0])},
                                 .words = {(uint32_t)q->rows, (uint32_t)call->outputs[0]->width},
@@ -173,7 +171,6 @@ static void emit_score_sum(const struct gpu_call *call, struct gpu_emitter *emit
     memcpy(launch.constants,
            (uint32_t[]){group, bits, span, (uint32_t)q->width, (uint32_t)call->outputs[0]->width, parts},
            6 * sizeof(*launch.constants));
-    launch.constant_count = 6;
     launch.binds[2] = gpu_read(call->scratch);
     launch.binds[6] = gpu_write(score_sum);
     launch.bind_count = is_biased(call) ? BIASED_BINDS - 1 : BINDS; /* sums have the sinks */
@@ -194,8 +191,7 @@ void gpu_attention_lower(const struct gpu_call *call, struct gpu_emitter *emitte
 
     launch.source = is_biased(call) ? "attention_biased" : "attention";
     memcpy(launch.constants, constants, sizeof(constants));
-    launch.constant_count = sizeof(constants) / sizeof(*constants);
-    gpu_use_subgroups(call->limits, &launch);
+    gpu_use_subgroups(call->limits, &launch, 9);
     launch.binds[6] = gpu_write(split ? call->scratch : call->outputs[0]);
     gpu_grid(&launch, q->rows, parts);
     gpu_emit(emitter, &launch);
@@ -225,7 +221,6 @@ void gpu_rotary_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
     struct gpu_launch launch = {
         .source = "rotary",
         .constants = {group, attributes->pairing == ACCEL_PAIR_NEIGHBOURS},
-        .constant_count = 2,
         .bind_count = 4,
         .binds = {gpu_read(x), gpu_read(call->inputs[1]), gpu_read(frequency), gpu_write(call->outputs[0])},
         .words = {(uint32_t)x->dims[0], (uint32_t)x->dims[1], (uint32_t)x->dims[2], (uint32_t)pairs, each,
@@ -264,7 +259,6 @@ void gpu_dense_attention_lower(const struct gpu_call *call, struct gpu_emitter *
         .source = sink == NULL ? "dense_attention" : "dense_attention_sink",
         .constants = {gpu_arrange(call->limits).attention, (uint32_t)q->width, (uint32_t)call->outputs[0]->width,
                       biases},
-        .constant_count = 4,
         .bind_count = sink == NULL ? DENSE_BINDS : DENSE_BINDS + 1,
         .binds = {gpu_read(q), gpu_read(k), gpu_read(call->inputs[2]), gpu_read(first), gpu_read(call->inputs[4]),
                   gpu_write(call->outputs[0]), gpu_read(bias), gpu_read(relative), gpu_read(sink)},
@@ -282,7 +276,7 @@ void gpu_dense_attention_lower(const struct gpu_call *call, struct gpu_emitter *
         launch.words[13] = (uint32_t)relative->width;
         launch.words[14] = attributes->center;
     }
-    gpu_use_subgroups(call->limits, &launch);
+    gpu_use_subgroups(call->limits, &launch, 4);
     gpu_fold(call->limits, q->rows, launch.groups);
     gpu_emit(emitter, &launch);
 }

@@ -36,7 +36,6 @@ static void emit_cast(const struct gpu_call *call, struct gpu_emitter *emitter, 
     const uint64_t count = x->rows * x->width;
     struct gpu_launch launch = {.source = "cast",
                                 .constants = {group, number_of(x->type), number_of(y->type)},
-                                .constant_count = 3,
                                 .bind_count = 2,
                                 .binds = {gpu_read(x), gpu_write(y)},
                                 .words = {(uint32_t)count},

@@ -40,7 +40,6 @@ bool gpu_use_format(struct gpu_launch *launch, uint32_t type)
     launch->constants[2] = format.scales;
     launch->constants[3] = format.span;
     launch->constants[4] = format.codebook;
-    launch->constant_count = 5;
     return true;
 }
 
@@ -168,7 +167,6 @@ static void emit_vec(const struct piece *piece, struct gpu_emitter *emitter, uin
     launch.constants[0] = arrangement.lanes * arrangement.slices;
     launch.constants[5] = m;
     launch.constants[6] = arrangement.lanes;
-    launch.constant_count = 7;
     /* Few lanes are a subgroup, which hands x round. */
     if ((limits->features & GPU_FEATURE_SUBGROUP) != 0 && arrangement.lanes == limits->subgroup)
         launch.subgroup = arrangement.lanes;
@@ -183,7 +181,6 @@ static void emit_tile(const struct piece *piece, struct gpu_emitter *emitter, co
     launch.source = tile->source;
     launch.constants[0] = tile->group;
     memcpy(launch.constants + 5, more, sizeof(more));
-    launch.constant_count = 11;
     emit_groups(piece, emitter, &launch, FORMAT_TILE * tile->side, tile->group / tile->lanes * tile->m * tile->steps,
                 is_used);
 }
@@ -198,7 +195,6 @@ static void emit_matrix(const struct piece *piece, struct gpu_emitter *emitter, 
     launch.constants[0] = MATRIX_SUBGROUPS * limits->subgroup;
     launch.constants[5] = limits->subgroup;
     memcpy(launch.constants + 6, limits->matrix, sizeof(limits->matrix));
-    launch.constant_count = 9;
     emit_groups(piece, emitter, &launch, MATRIX_SIDE, MATRIX_SIDE, is_used);
 }
 
@@ -284,7 +280,6 @@ void gpu_expert_matmul_lower(const struct gpu_call *call, struct gpu_emitter *em
         struct gpu_launch launch = {.source = lanes.source,
                                     .constants = {lanes.lanes * lanes.slices, format.bits, format.scales, format.span,
                                                   format.codebook, 1, lanes.lanes},
-                                    .constant_count = 7,
                                     .bind_count = 8,
                                     .words = {(uint32_t)w->width, (uint32_t)n, (uint32_t)(part * w->part_rows),
                                               (uint32_t)gpu_part_rows(w, part), attributes->experts,
@@ -328,7 +323,6 @@ void gpu_embed_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
     for (uint32_t part = 0; part < table->parts; part++) {
         struct gpu_launch launch = {.source = "embed",
                                     .constants = {group, format.bits, format.scales, format.span, format.codebook},
-                                    .constant_count = 5,
                                     .bind_count = 5,
                                     .words = {(uint32_t)table->width, (uint32_t)(part * table->part_rows),
                                               (uint32_t)gpu_part_rows(table, part), (uint32_t)table->rows,

@@ -31,7 +31,6 @@ void gpu_reduce_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
     uint64_t inner = 1;
     struct gpu_launch launch = {.source = "reduce",
                                 .constants = {group, attributes->kind, slices, first != NULL},
-                                .constant_count = 4,
                                 .bind_count = 3,
                                 .binds = {gpu_read(x), gpu_read(first), gpu_write(y)},
                                 .word_count = 3};
@@ -55,14 +54,13 @@ void gpu_group_norm_lower(const struct gpu_call *call, struct gpu_emitter *emitt
     struct gpu_launch launch = {
         .source = "group_norm",
         .constants = {gpu_arrange(call->limits).row_group, bias != NULL},
-        .constant_count = 2,
         .bind_count = 4,
         .binds = {gpu_read(x), gpu_read(call->inputs[1]), gpu_write(call->outputs[0]), gpu_read(bias)},
         .words = {(uint32_t)count, attributes->groups, (uint32_t)(images == 0 ? 0 : x->rows / images),
                   (uint32_t)(x->width / attributes->groups), gpu_float_word(attributes->epsilon)},
         .word_count = 5};
 
-    gpu_use_subgroups(call->limits, &launch);
+    gpu_use_subgroups(call->limits, &launch, 2);
     gpu_fold(call->limits, x->rows == 0 ? 0 : count, launch.groups);
     gpu_emit(emitter, &launch);
 }
@@ -100,7 +98,6 @@ void gpu_pool_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
                                 .constants = {group, attributes->kind == ACCEL_POOL_MAX ? 0
                                                      : attributes->count_outside == 0   ? 1
                                                                                         : 2},
-                                .constant_count = 2,
                                 .bind_count = 2,
                                 .binds = {gpu_read(x), gpu_write(y)},
                                 .words = {(uint32_t)count, (uint32_t)x->width},
@@ -137,7 +134,6 @@ void gpu_resize_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
     const uint64_t count = y->rows * y->width;
     struct gpu_launch launch = {.source = "resize",
                                 .constants = {group, attributes->mode, attributes->align_corners},
-                                .constant_count = 3,
                                 .bind_count = 2,
                                 .binds = {gpu_read(x), gpu_write(y)},
                                 .words = {(uint32_t)count, (uint32_t)x->width},
@@ -216,7 +212,7 @@ static void emit_direct(const struct gpu_call *call, struct gpu_emitter *emitter
 
     if (!gpu_use_format(&launch, w->type))
         return;
-    launch.constants[launch.constant_count++] = attributes->transposed;
+    launch.constants[5] = attributes->transposed;
     gpu_bind_matrix(&launch, w, part);
     launch.binds[3] = gpu_read(call->inputs[0]);
     launch.binds[4] = gpu_write(y);
@@ -240,7 +236,6 @@ static void emit_rows(const struct gpu_call *call, struct gpu_emitter *emitter, 
     const uint64_t count = rows * call->inputs[1]->width;
     struct gpu_launch launch = {.source = "conv_rows",
                                 .constants = {group, attributes->transposed},
-                                .constant_count = 2,
                                 .bind_count = 2,
                                 .binds = {gpu_read(call->inputs[0]), gpu_write(call->scratch)},
                                 .words = {(uint32_t)count, (uint32_t)first},

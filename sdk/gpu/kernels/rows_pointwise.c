@@ -16,13 +16,12 @@ void gpu_norm_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
         .constants = {gpu_arrange(call->limits).row_group, call->row->op == ACCEL_OP_RMS_NORM ? 0
                                                            : bias == NULL                     ? 1
                                                                                               : 2},
-        .constant_count = 2,
         .bind_count = 4,
         .binds = {gpu_read(x), gpu_read(call->inputs[1]), gpu_write(call->outputs[0]), gpu_read(bias)},
         .words = {(uint32_t)x->width, (uint32_t)x->rows, gpu_float_word(attributes->epsilon)},
         .word_count = 3};
 
-    gpu_use_subgroups(call->limits, &launch);
+    gpu_use_subgroups(call->limits, &launch, 2);
     gpu_fold(call->limits, x->rows, launch.groups);
     gpu_emit(emitter, &launch);
 }
@@ -32,14 +31,13 @@ static void emit_rows(const struct gpu_call *call, struct gpu_emitter *emitter, 
     const struct gpu_tensor *x = call->inputs[0];
     struct gpu_launch launch = {.source = source,
                                 .constants = {gpu_arrange(call->limits).row_group},
-                                .constant_count = 1,
                                 .bind_count = 2,
                                 .binds = {gpu_read(x), gpu_write(call->outputs[0])},
                                 .words = {(uint32_t)x->width, (uint32_t)x->rows},
                                 .word_count = 2};
 
     if (has_subgroups)
-        gpu_use_subgroups(call->limits, &launch);
+        gpu_use_subgroups(call->limits, &launch, 1);
     gpu_fold(call->limits, x->rows, launch.groups);
     gpu_emit(emitter, &launch);
 }
@@ -90,7 +88,6 @@ void gpu_top_k_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
         launch.source = "top_k_ranks";
         launch.constants[0] = arrangement.element_group;
         launch.constants[1] = values != NULL;
-        launch.constant_count = 2;
         gpu_fold(call->limits, gpu_pieces(count, arrangement.element_group), launch.groups);
         gpu_emit(emitter, &launch);
         return;
@@ -99,7 +96,6 @@ void gpu_top_k_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
     launch.constants[0] = arrangement.row_group;
     launch.constants[1] = CHUNKS;
     launch.constants[2] = values != NULL;
-    launch.constant_count = 3;
     launch.words[1] = (uint32_t)x->rows;
     launch.word_count = 5;
     gpu_fold(call->limits, x->rows, launch.groups);
@@ -138,7 +134,6 @@ void gpu_sample_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
     struct gpu_launch launch = {
         .source = "sample_keys",
         .constants = {arrangement.element_group},
-        .constant_count = 2,
         .bind_count = 4,
         .binds = {gpu_read(logits), gpu_read(call->inputs[1]), gpu_read(recent), gpu_write(call->scratch)},
         .words = {(uint32_t)logits->width, (uint32_t)(logits->rows * logits->width), window},
@@ -155,7 +150,6 @@ void gpu_sample_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
     }
     launch.source = "sample";
     launch.constants[0] = arrangement.row_group < SAMPLE_GROUP ? SAMPLE_GROUP : arrangement.row_group;
-    launch.constant_count = 1;
     launch.binds[0] = gpu_read(call->scratch);
     launch.binds[2] = gpu_read(call->inputs[2]);
     launch.binds[3] = gpu_write(call->outputs[0]);
@@ -185,7 +179,6 @@ void gpu_pointwise_lower(const struct gpu_call *call, struct gpu_emitter *emitte
     struct gpu_launch launch = {
         .source = "pointwise",
         .constants = {group, kind, has_function ? activation->function : 0, b != NULL && b->tile > 1},
-        .constant_count = 4,
         .bind_count = 3,
         .binds = {gpu_read(a), gpu_read(b), gpu_write(call->outputs[0])},
         .words = {(uint32_t)n, period == n ? 0 : (uint32_t)period, b == NULL ? 0 : (uint32_t)b->width},
@@ -224,7 +217,6 @@ void gpu_gather_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
     const uint64_t count = index->rows * index->width, width = x->dims[0] == 0 ? 0 : x->rows * x->width / x->dims[0];
     struct gpu_launch launch = {.source = "gather",
                                 .constants = {group},
-                                .constant_count = 1,
                                 .bind_count = 3,
                                 .binds = {gpu_read(x), gpu_read(index), gpu_write(call->outputs[0])},
                                 .words = {(uint32_t)width, (uint32_t)x->dims[0], (uint32_t)count},

@@ -68,7 +68,6 @@ static void emit_copy(const struct gpu_call *call, struct gpu_emitter *emitter, 
     uint64_t inner = 1;
     struct gpu_launch launch = {.source = "strided",
                                 .constants = {group, copy->count, x->tile > 1, copy->pad, pad == NULL ? 0 : pad->mode},
-                                .constant_count = 5,
                                 .bind_count = 2,
                                 .binds = {gpu_read(x), gpu_write(call->outputs[0])},
                                 .word_count = 9 + 2 * DIMS};

@@ -4,7 +4,6 @@
 #include "config.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "tools/accelctl/bench/bench.h"
 #include "tools/accelctl/bench/machine.h"

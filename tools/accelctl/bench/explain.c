@@ -3,8 +3,6 @@
 #include "config.h"
 
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "tools/accelctl/bench/bench.h"
 #include "tools/accelctl/bench/operator.h"

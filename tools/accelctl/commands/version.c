@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include <stdio.h>
-
 #include "tools/accelctl/common.h"
 
 struct version_options {

@@ -131,7 +131,7 @@ static void chart_perplexity(FILE *out, const struct eval_report *report)
     if (has_reference(report))
         plot_line(&plot, 7, plot.x_least, reference, plot.x_most, reference, 1);
     for (uint32_t i = 0; i < report->count; i++)
-        plot_point(&plot, i, mebibytes(&report->rows[i]), report->rows[i].result->perplexity, 1);
+        plot_point(&plot, i, mebibytes(&report->rows[i]), report->rows[i].result->perplexity);
     plot_end(&plot);
 }
 
@@ -157,7 +157,7 @@ static void chart_divergence(FILE *out, const struct eval_report *report)
         const struct accel_eval_result *result = report->rows[i].result;
 
         plot_line(&plot, i, mebibytes(&report->rows[i]), result->kl, mebibytes(&report->rows[i]), result->kl_99, 0);
-        plot_point(&plot, i, mebibytes(&report->rows[i]), result->kl, 1);
+        plot_point(&plot, i, mebibytes(&report->rows[i]), result->kl);
     }
     plot_end(&plot);
 }
@@ -193,7 +193,7 @@ static void chart_quantiles(FILE *out, const struct eval_report *report)
             plot_curve_add(&plot, share(step), accel_eval_quantile(report->eval, i, share(step)));
         plot_curve_end(&plot);
         step = CURVE_POINTS / 4 + CURVE_POINTS / 2 * i / report->count;
-        plot_point(&plot, i, share(step), accel_eval_quantile(report->eval, i, share(step)), 1);
+        plot_point(&plot, i, share(step), accel_eval_quantile(report->eval, i, share(step)));
     }
     plot_end(&plot);
 }
@@ -223,7 +223,7 @@ static void chart_tensors(FILE *out, const struct eval_report *report)
         at = taken / report->count * (i + 1) / (2 * (report->count + 1));
         tensor = accel_eval_tensors_get(report->rows[i].tensors, at);
         if (tensor != NULL && tensor->compared && isfinite(tensor->relative_error))
-            plot_point(&plot, i, (double)at, tensor->relative_error, 1);
+            plot_point(&plot, i, (double)at, tensor->relative_error);
     }
     plot_end(&plot);
 }

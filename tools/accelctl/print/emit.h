@@ -17,9 +17,6 @@ int emit_call(const struct opened *opened, const char *program);
 /* Prints text of a comment. Characters that could end its line, as of names of files, are printed as question marks. */
 void emit_text(const char *format, ...) ACCEL_PRINTF(1, 2);
 
-/* Writes a flag to the call, and a comment with its origin. */
-void emit_flag(FILE *flags, const char *origin, const char *format, ...) ACCEL_PRINTF(3, 4);
-
 /* Writes where layers lie as flags of llama-server. */
 void emit_llama_layers(const struct opened *opened, FILE *flags);
 

@@ -29,7 +29,8 @@ struct places {
     bool is_cut;         /* there are more GPUs or layers than this has place for */
 };
 
-void emit_flag(FILE *flags, const char *origin, const char *format, ...)
+/* Writes a flag to the call, and a comment with its origin. */
+ACCEL_PRINTF(3, 4) static void emit_flag(FILE *flags, const char *origin, const char *format, ...)
 {
     char flag[FLAG];
     va_list values;

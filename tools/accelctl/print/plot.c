@@ -137,16 +137,15 @@ static void write_shape(FILE *out, uint32_t index, double x, double y)
         fprintf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"9\" height=\"9\" fill=\"%s\"/>", x - 4.5, y - 4.5, colour);
 }
 
-void plot_point(const struct plot *plot, uint32_t index, double x, double y, uint32_t numbered)
+void plot_point(const struct plot *plot, uint32_t index, double x, double y)
 {
     if (plot->log_y && !(y > 0))
         return;
     write_shape(plot->out, index, at_x(plot, x), at_y(plot, y));
     /* Puts the numbers of neighbours on two sides, since they often lie at the same place. */
-    if (numbered)
-        fprintf(plot->out, "<text class=\"v\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%u</text>",
-                at_x(plot, x) + (index % 2 == 0 ? 8 : -8), at_y(plot, y) + (index % 2 == 0 ? -5 : 12),
-                index % 2 == 0 ? "start" : "end", index + 1);
+    fprintf(plot->out, "<text class=\"v\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%u</text>",
+            at_x(plot, x) + (index % 2 == 0 ? 8 : -8), at_y(plot, y) + (index % 2 == 0 ? -5 : 12),
+            index % 2 == 0 ? "start" : "end", index + 1);
     fputc('\n', plot->out);
 }
 

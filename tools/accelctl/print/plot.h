@@ -22,8 +22,8 @@ struct plot {
 void plot_reach(struct plot *plot, double x, double y, uint32_t first);
 /* Writes frame, ticks and names. */
 void plot_begin(struct plot *plot, FILE *out);
-/* Draws a point of series `index`, with its number if `numbered` is 1. */
-void plot_point(const struct plot *plot, uint32_t index, double x, double y, uint32_t numbered);
+/* Draws a point of series `index` with its number. */
+void plot_point(const struct plot *plot, uint32_t index, double x, double y);
 /* Draws a straight line, dashed if `dashed` is 1. */
 void plot_line(const struct plot *plot, uint32_t index, double x1, double y1, double x2, double y2, uint32_t dashed);
 /* Draw a curve through points, added one after the other. */

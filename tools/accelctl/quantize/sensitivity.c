@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "tools/accelctl/errors.h"

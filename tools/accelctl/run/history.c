@@ -4,7 +4,6 @@
 #include "tools/accelctl/run/history.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "tools/accelctl/print/brief.h"
 #include "tools/accelctl/print/rate.h"

@@ -7,8 +7,6 @@
 
 #include <jansson.h>
 
-#include <accel/accel.h>
-
 #include "tools/tables/tables.h"
 
 enum host_verdict {

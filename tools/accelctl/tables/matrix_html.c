@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "tools/accelctl/command.h"
 #include "tools/accelctl/print/page.h"
