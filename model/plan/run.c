@@ -322,7 +322,8 @@ static int32_t note_activations(const struct run_planner *p)
         .text = text,
         .remedy =
             "leave it at q8, or quantize the weights to 8 bits in groups of 64 and more (accelctl quantize --type "
-            "q8_row), for which the cpu driver has such kernels"};
+            "q8_row), for which the drivers cpu, opencl and vulkan have such kernels, the latter two on GPUs that "
+            "multiply bytes fast"};
 
     if (p->session->options.rounding != ACCEL_Q8_ROW)
         return ACCEL_OK;

@@ -18,11 +18,7 @@
 #define TOPOLOGY_AMD 0x4037
 #define SUB_GROUP_SIZES_INTEL 0x4108
 #define MOST_SUBGROUPS 0x105C
-#define DOT_CAPABILITIES 0x1073
 #define DOT_PACKED_ACCELERATED 0x1075
-
-/* CL_DEVICE_INTEGER_DOT_PRODUCT_INPUT_4x8BIT_PACKED_KHR of the capabilities. */
-#define DOT_PACKED 1u
 
 /* ---- asking ---- */
 
@@ -75,17 +71,13 @@ static struct opencl_place place_of(const struct gpu_runtime *runtime, cl_device
     return place;
 }
 
-/* Returns the dot product features; the first flag of the answer is set if signed packed products are accelerated. */
-static uint32_t dots_of(const struct gpu_runtime *runtime, cl_device_id device)
+/* Returns whether the device accelerates dot products of signed packed bytes, the first flag of the answer. */
+static bool has_fast_dots(const struct gpu_runtime *runtime, cl_device_id device)
 {
     cl_bool quick[6] = {CL_FALSE};
 
-    if ((opencl_query_number(runtime, device, DOT_CAPABILITIES, sizeof(cl_bitfield)) & DOT_PACKED) == 0)
-        return 0;
-    if (runtime->cl.GetDeviceInfo(device, DOT_PACKED_ACCELERATED, sizeof(quick), quick, NULL) != CL_SUCCESS ||
-        quick[0] == CL_FALSE)
-        return GPU_FEATURE_DOT8;
-    return GPU_FEATURE_DOT8 | GPU_FEATURE_DOT8_FAST;
+    return runtime->cl.GetDeviceInfo(device, DOT_PACKED_ACCELERATED, sizeof(quick), quick, NULL) == CL_SUCCESS &&
+           quick[0] != CL_FALSE;
 }
 
 /* Fills the subgroup sizes that kernels can require (cl_intel_required_subgroup_size); the default is 16 items, or 8 on
@@ -111,16 +103,18 @@ static void fill_subgroups(const struct gpu_runtime *runtime, cl_device_id devic
     }
 }
 
-/* Returns the features that OpenCL C has as an extension or in the core of its version. */
+/* Returns the features that OpenCL C has as an extension or in the core of its version. Dot products of bytes need
+ * neither: without the extension kernels multiply in plain C. */
 static uint32_t features_of(const struct gpu_runtime *runtime, cl_device_id device, const char *extensions,
                             uint32_t major)
 {
-    uint32_t features = GPU_FEATURE_STORAGE16 | GPU_FEATURE_STORAGE8 | GPU_FEATURE_INT8 | GPU_FEATURE_INT16;
+    uint32_t features =
+        GPU_FEATURE_STORAGE16 | GPU_FEATURE_STORAGE8 | GPU_FEATURE_INT8 | GPU_FEATURE_INT16 | GPU_FEATURE_DOT8;
 
     if (has_word(extensions, "cl_khr_fp16"))
         features |= GPU_FEATURE_F16;
-    if (has_word(extensions, "cl_khr_integer_dot_product"))
-        features |= dots_of(runtime, device);
+    if (has_word(extensions, "cl_khr_integer_dot_product") && has_fast_dots(runtime, device))
+        features |= GPU_FEATURE_DOT8_FAST;
     /* From OpenCL C 3.0 on the number alone indicates support. */
     if (major >= 2 && (has_word(extensions, "cl_khr_subgroups") ||
                        (major >= 3 && opencl_query_number(runtime, device, MOST_SUBGROUPS, sizeof(cl_uint)) != 0)))

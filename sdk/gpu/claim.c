@@ -65,7 +65,10 @@ const char *gpu_row_title(const struct gpu_row *row, const struct accel_graph *g
                           char text[GPU_TITLE])
 {
     const struct sdk_node view = {graph, graph->nodes[node], NULL};
-    const char *x = row->precision == ACCEL_Q8_0 ? "q8" : row->precision == ACCEL_F16 ? "f16" : "f32";
+    const char *x = row->precision == ACCEL_Q8_0     ? "q8"
+                    : row->precision == ACCEL_Q8_ROW ? "q8_row"
+                    : row->precision == ACCEL_F16    ? "f16"
+                                                     : "f32";
     struct accel_format format;
 
     /* The matrix of a product comes behind x; tables have no x. */

@@ -55,6 +55,6 @@ gpu_kernel_texts = \
 	%D%/kernels/finish.h %D%/kernels/functions.h %D%/kernels/gather.k %D%/kernels/group_norm.k \
 	%D%/kernels/groups.h %D%/kernels/matmul_matrix.k %D%/kernels/matmul_tile.k %D%/kernels/matmul_vec.k \
 	%D%/kernels/norm.k %D%/kernels/pointwise.k %D%/kernels/pool.k %D%/kernels/reduce.k %D%/kernels/resize.k \
-	%D%/kernels/rotary.k %D%/kernels/sample.k %D%/kernels/sample_keys.k %D%/kernels/softmax.k %D%/kernels/strided.k %D%/kernels/tiles.h %D%/kernels/top_k.h %D%/kernels/top_k.k %D%/kernels/top_k_ranks.k \
+	%D%/kernels/rotary.k %D%/kernels/round_rows.k %D%/kernels/sample.k %D%/kernels/sample_keys.k %D%/kernels/softmax.k %D%/kernels/strided.k %D%/kernels/tiles.h %D%/kernels/top_k.h %D%/kernels/top_k.k %D%/kernels/top_k_ranks.k \
 	%D%/kernels/weight_quad.h %D%/kernels/weights.h
 EXTRA_DIST += %D%/embed.sh $(gpu_kernel_texts)

@@ -211,8 +211,6 @@ void gpu_tensor_measure(const struct gpu_limits *limits, struct gpu_tensor *tens
 uint64_t gpu_tensor_bytes(const struct gpu_tensor *tensor);
 /* Bytes of a plane of a part, the last tile filled up. */
 uint64_t gpu_part_bytes(const struct gpu_tensor *tensor, uint32_t part, uint32_t plane);
-/* Returns a scratch tensor of `bytes` bytes, a multiple of 4. */
-struct gpu_tensor gpu_work_space(uint64_t bytes);
 
 /* ---- lower.c ---- */
 

@@ -65,6 +65,9 @@ struct gpu_tensor {
 
 #define GPU_NO_VALUE UINT32_MAX
 
+/** Returns a tensor of `bytes` bytes, a multiple of 4, at the beginning of the scratch memory. */
+struct gpu_tensor gpu_work_space(uint64_t bytes);
+
 /** Rows of a part of a tensor. */
 uint64_t gpu_part_rows(const struct gpu_tensor *tensor, uint32_t part);
 

@@ -114,6 +114,32 @@ compiled_by_use()
     is "$(cat "$work/out")" "$text" "text of kernels compiled by use on $1"
 }
 
+# rounds_rows DEVICE: kernels of GPUs round activations with one scale for a token, and lose by it what the cpu driver does.
+rounds_rows()
+{
+    as_gpu="--set ${1%%:*}.arrangement=gpu --set ${1%%:*}.features=-matrix"
+    [ -e "$work/g64" ] || try 0 "$accelctl" quantize --type q8_g64 "$f32" "$work/g64"
+    try 0 "$accelctl" plan "$work/g64" --all --device "$1" --set compute.activations=q8_row
+    grep -q "matmul q8_g64 x q8_row" "$work/out" || has "q8_row changes nothing: no kernel of $1"
+    # shellcheck disable=SC2086 # words
+    try 0 "$accelctl" bench operators --explain --device "$1" --set compute.activations=q8_row $as_gpu --shape 64x64x512 \
+        --type q8_row,q8_g64,q8_g128a,q8_g32,q8_0,q4_g128,nf4_g64
+    if ! grep -q "x q8" "$work/out"; then
+        echo "skipped: $1 has no dot products of bytes"
+        return
+    fi
+    is "$(sed -n 's/^matmul [^ ]* .* matmul //p' "$work/out" | tr '\n' ';')" \
+        "q8_row x q8_row;q8_g64 x q8_row;q8_g128a x q8_row;q8_g32 x q8;q8_0 x q8;q4_g128 x q8;nf4_g64 x f32;" \
+        "kernels for rounded rows on $1"
+    printf '%s' "Once upon a time there was a little girl called Lily who lived in a small house near the wood with her mother. \
+One day they went to the lake, and she saw a big red boat. They sat in it and ate bread until it rained." >"$work/rows.txt"
+    # shellcheck disable=SC2086 # words
+    try 0 "$accelctl" eval --json --text "$work/rows.txt" --set compute.activations=q8_row --device "$1" $as_gpu \
+        --against "$work/g64" --reference-set compute.activations=f32 "$work/g64"
+    value models.0.text.kl.mean | awk '{ exit !($1 > 0.0001 && $1 < 0.003) }' ||
+        fail "KL of q8_row activations on $1: $(value models.0.text.kl.mean)"
+}
+
 # starts_of DEVICE MODEL: the rows of `bench load` on a device whose kernels are compiled.
 starts_of()
 {

@@ -140,6 +140,7 @@ END
             --set opencl.tuning=row-group=64,attention=32,slices=4,parts=4
         is "$(cat "$work/out")" "$text" "text of $f32 on $device as tuned"
     fi
+    rounds_rows "$device"
     compiled_by_use "$device"
     try 0 "$accelctl" plan "$f32" --all --device "$device"
     has "FITS on $device"

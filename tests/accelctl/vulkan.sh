@@ -135,6 +135,7 @@ for icd in /usr/share/vulkan/icd.d/lvp_icd*.json /usr/lib/chromium/vk_swiftshade
     fails "$f32" tuning=row-group=63 "is no number that fits"
     fails "$f32" tuning=rows "is no NAME=NUMBER"
     fails "$f32" subgroup=3 "the device makes subgroups of"
+    rounds_rows vulkan
     compiled_by_use vulkan
     # On the others it is the same code, and their compilers take minutes for it.
     [ $ran != 1 ] || starts_of vulkan "$q8"

@@ -8,12 +8,6 @@
 #define halves_of(v) convert_half4(v)
 #define halves_of_bytes(u) convert_half4(as_char4(u))
 #endif
-#ifdef DOT
-#ifdef cl_khr_integer_dot_product
-#pragma OPENCL EXTENSION cl_khr_integer_dot_product : enable
-#endif
-#define DOT4(a, b) dot_4x8packed_ss_int(a, b)
-#endif
 #ifdef HAS_SUBGROUP
 #ifdef cl_khr_subgroups
 #pragma OPENCL EXTENSION cl_khr_subgroups : enable
@@ -77,6 +71,17 @@
 #define ATOMIC_ADD(place, value) atomic_add(&place, value)
 #define UNROLL _Pragma("unroll")
 #define NOT_UNROLLED _Pragma("unroll 1")
+
+#ifdef cl_khr_integer_dot_product
+#pragma OPENCL EXTENSION cl_khr_integer_dot_product : enable
+#define DOT4(a, b) dot_4x8packed_ss_int(a, b)
+#else
+FN int DOT4(uint a, uint b)
+{
+    const int4 products = convert_int4(as_char4(a)) * convert_int4(as_char4(b));
+    return (products.x + products.y) + (products.z + products.w);
+}
+#endif
 
 #define make4 (float4)
 #define make_uint4 (uint4)

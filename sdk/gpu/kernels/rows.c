@@ -3,7 +3,7 @@
 #include "sdk/gpu/kernels/rows.h"
 
 #define EXACT 4e-6   /* F32 with sums in any order, with the zero point corrected by sums of x */
-#define ROUNDED 1e-2 /* x rounded to 8 bits in blocks of 32 */
+#define ROUNDED 1e-2 /* x rounded to 8 bits, in blocks of 32 or by row */
 #define HALVES 1e-2  /* x and sums of 16 products rounded to halves */
 
 #define ROW(op_, text, check_, lower_)                                                                                 \
@@ -23,12 +23,13 @@
         .op = (op_), .variant = (kind), .name = (text), .precision = (type), .features = (needs), MATRIX(1),           \
         .tolerance = (error), .check = (check_), .lower = (lower_), .scratch = (scratch_)                              \
     }
-#define PRODUCT_ROWS(op_, text, lower_, scratch_)                                                                      \
+#define MATRIX_ROW(op_, text, lower_, scratch_)                                                                        \
     PRODUCT_ROW(op_, text ", matrices of halves", GPU_MATMUL_MATRIX, ACCEL_F16,                                        \
                 GPU_FEATURE_F16 | GPU_FEATURE_SUBGROUP | GPU_FEATURE_COOPMAT, HALVES, gpu_matmul_matrix_check, lower_, \
+                scratch_)
+#define PRODUCT_ROWS(op_, text, lower_, scratch_)                                                                      \
+    PRODUCT_ROW(op_, text, GPU_MATMUL_DOT, ACCEL_Q8_0, GPU_FEATURE_DOT8, ROUNDED, gpu_matmul_dot_check, lower_,        \
                 scratch_),                                                                                             \
-        PRODUCT_ROW(op_, text, GPU_MATMUL_DOT, ACCEL_Q8_0, GPU_FEATURE_DOT8, ROUNDED, gpu_matmul_dot_check, lower_,    \
-                    scratch_),                                                                                         \
         PRODUCT_ROW(op_, text, GPU_MATMUL_HALVES, ACCEL_F16, GPU_FEATURE_F16, HALVES, gpu_matmul_halves_check, lower_, \
                     scratch_),                                                                                         \
         PRODUCT_ROW(op_, text, 0, ACCEL_F32, 0, EXACT, gpu_matmul_check, lower_, scratch_)
@@ -50,6 +51,9 @@ const struct gpu_row gpu_rows[] = {
      .tolerance = EXACT,
      .check = gpu_embed_check,
      .lower = gpu_embed_lower},
+    MATRIX_ROW(ACCEL_OP_MATMUL, "matmul", gpu_matmul_lower, NULL),
+    PRODUCT_ROW(ACCEL_OP_MATMUL, "matmul", GPU_MATMUL_DOT_ROW, ACCEL_Q8_ROW, GPU_FEATURE_DOT8, ROUNDED,
+                gpu_matmul_dot_row_check, gpu_matmul_lower, gpu_matmul_scratch),
     PRODUCT_ROWS(ACCEL_OP_MATMUL, "matmul", gpu_matmul_lower, NULL),
     ROW(ACCEL_OP_RMS_NORM, "rms norm", NULL, gpu_norm_lower),
     ROW(ACCEL_OP_LAYER_NORM, "layer norm", NULL, gpu_norm_lower),
@@ -77,6 +81,7 @@ const struct gpu_row gpu_rows[] = {
     TILED_ROW(ACCEL_OP_PAD, "pad", ALL_INPUTS, gpu_strided_check, gpu_pad_lower),
     ROW(ACCEL_OP_REDUCE, "reduce", gpu_reduce_check, gpu_reduce_lower),
     ROW(ACCEL_OP_GROUP_NORM, "group norm", NULL, gpu_group_norm_lower),
+    MATRIX_ROW(ACCEL_OP_CONV, "convolution", gpu_conv_lower, gpu_conv_scratch),
     PRODUCT_ROWS(ACCEL_OP_CONV, "convolution", gpu_conv_lower, gpu_conv_scratch),
     ROW(ACCEL_OP_POOL, "pool", NULL, gpu_pool_lower),
     ROW(ACCEL_OP_RESIZE, "resize", gpu_resize_check, gpu_resize_lower),

@@ -9,10 +9,11 @@
 #include "sdk/gpu/kernel.h"
 
 /* Variants of matmul. */
-#define GPU_MATMUL_DOT 1u    /**< GEMM with x quantized to 8 bits */
-#define GPU_MATMUL_HALVES 2u /**< GEMM with x rounded to halves */
-#define GPU_HALVES 4u        /**< any operator on F16 and BF16: widened, computed in F32, narrowed */
-#define GPU_MATMUL_MATRIX 3u /**< GEMM with x and W rounded to halves, by cooperative matrices */
+#define GPU_MATMUL_DOT 1u     /**< GEMM with x quantized to 8 bits */
+#define GPU_MATMUL_HALVES 2u  /**< GEMM with x rounded to halves */
+#define GPU_HALVES 4u         /**< any operator on F16 and BF16: widened, computed in F32, narrowed */
+#define GPU_MATMUL_DOT_ROW 5u /**< GEMM with x quantized to 8 bits, one scale per row */
+#define GPU_MATMUL_MATRIX 3u  /**< GEMM with x and W rounded to halves, by cooperative matrices */
 
 /** Tile of the GEMM: the constants of matmul_tile.k. */
 struct gpu_tile {
@@ -89,8 +90,8 @@ bool gpu_use_format(struct gpu_launch *launch, uint32_t type);
 
 gpu_row_check gpu_argmax_check, gpu_attention_check, gpu_cache_write_check, gpu_cast_check, gpu_dense_attention_check,
     gpu_embed_check, gpu_expert_matmul_check, gpu_gather_check, gpu_half_check, gpu_matmul_check, gpu_matmul_dot_check,
-    gpu_matmul_halves_check, gpu_matmul_matrix_check, gpu_reduce_check, gpu_resize_check, gpu_rotary_check,
-    gpu_sample_check, gpu_strided_check, gpu_top_k_check;
+    gpu_matmul_dot_row_check, gpu_matmul_halves_check, gpu_matmul_matrix_check, gpu_reduce_check, gpu_resize_check,
+    gpu_rotary_check, gpu_sample_check, gpu_strided_check, gpu_top_k_check;
 
 gpu_row_lower gpu_argmax_lower, gpu_attention_lower, gpu_cache_write_lower, gpu_cast_lower, gpu_concat_lower,
     gpu_conv_lower, gpu_dense_attention_lower, gpu_embed_lower, gpu_expert_matmul_lower, gpu_gather_lower,
@@ -98,6 +99,6 @@ gpu_row_lower gpu_argmax_lower, gpu_attention_lower, gpu_cache_write_lower, gpu_
     gpu_pointwise_lower, gpu_pool_lower, gpu_reduce_lower, gpu_resize_lower, gpu_rotary_lower, gpu_sample_lower,
     gpu_slice_lower, gpu_softmax_lower, gpu_top_k_lower;
 
-gpu_row_scratch gpu_attention_scratch, gpu_conv_scratch, gpu_half_scratch, gpu_sample_scratch;
+gpu_row_scratch gpu_attention_scratch, gpu_conv_scratch, gpu_half_scratch, gpu_matmul_scratch, gpu_sample_scratch;
 
 #endif

@@ -79,6 +79,21 @@ const char *gpu_matmul_dot_check(const struct gpu_row *row, const struct sdk_nod
     return unscaled_reason(row, node);
 }
 
+/* As the cpu driver: only where integers are added over more than the blocks that other kernels round. */
+const char *gpu_matmul_dot_row_check(const struct gpu_row *row, const struct sdk_node *node)
+{
+    const char *reason = gpu_matmul_dot_check(row, node);
+    struct gpu_format format;
+
+    if (rounding_of(node) != ACCEL_Q8_ROW)
+        return "the node does not allow one scale for a row of activations";
+    if (reason == NULL && gpu_format_of(sdk_input(node, 1)->type, &format) &&
+        (format.bits != 8 || format.scales > FORMAT_ASYMMETRIC ||
+         format.span % gpu_arrange(gpu_limits_of(node)).dot.depth != 0))
+        return "codes of weights have less than 8 bits, or a scale for less than 64 values";
+    return reason;
+}
+
 /* Shape of a workgroup of matmul_matrix.k. */
 #define MATRIX_SUBGROUPS 4u
 #define MATRIX_SIDE 64u
@@ -173,12 +188,40 @@ static void emit_vec(const struct piece *piece, struct gpu_emitter *emitter, uin
     emit_groups(piece, emitter, &launch, FORMAT_TILE, m, is_used);
 }
 
+/* Returns the rounded rows of x in scratch, as round_rows.k writes them. */
+static struct gpu_tensor rounded_of(const struct gpu_tensor *x)
+{
+    return gpu_work_space(x->most_rows * (1 + gpu_pieces(x->width, FORMAT_BLOCK) * FORMAT_BLOCK / 4) * 4);
+}
+
+static void emit_rounding(const struct gpu_call *call, struct gpu_emitter *emitter, const struct gpu_tensor *x,
+                          bool is_used)
+{
+    const struct gpu_tensor rounded = rounded_of(x);
+    struct gpu_launch launch = {.source = "round_rows",
+                                .constants = {gpu_arrange(call->limits).row_group},
+                                .constant_count = 1,
+                                .bind_count = 2,
+                                .binds = {gpu_read(x), gpu_write(&rounded)},
+                                .words = {(uint32_t)x->width, (uint32_t)x->rows},
+                                .word_count = 2};
+
+    gpu_use_subgroups(call->limits, &launch);
+    gpu_fold(call->limits, is_used ? x->rows : 0, launch.groups);
+    gpu_emit(emitter, &launch);
+}
+
 static void emit_tile(const struct piece *piece, struct gpu_emitter *emitter, const struct gpu_tile *tile, bool is_used)
 {
     struct gpu_launch launch = launch_of(piece);
+    const struct gpu_tensor rounded = rounded_of(piece->product->x);
     const uint32_t more[] = {tile->lanes, tile->side, tile->m, tile->steps, tile->depth, tile->quads};
 
     launch.source = tile->source;
+    if (piece->product->variant == GPU_MATMUL_DOT_ROW) {
+        launch.source = "matmul_dot_row";
+        launch.binds[3] = gpu_read(&rounded);
+    }
     launch.constants[0] = tile->group;
     memcpy(launch.constants + 5, more, sizeof(more));
     emit_groups(piece, emitter, &launch, FORMAT_TILE * tile->side, tile->group / tile->lanes * tile->m * tile->steps,
@@ -201,15 +244,18 @@ static void emit_matrix(const struct piece *piece, struct gpu_emitter *emitter, 
 void gpu_emit_product(const struct gpu_call *call, struct gpu_emitter *emitter, const struct gpu_product *product)
 {
     const struct gpu_arrangement arrangement = gpu_arrange(call->limits);
-    const struct gpu_tile *tile = product->variant == GPU_MATMUL_DOT      ? &arrangement.dot
-                                  : product->variant == GPU_MATMUL_HALVES ? &arrangement.halves
-                                                                          : &arrangement.tile;
+    const bool by_row = product->variant == GPU_MATMUL_DOT_ROW;
+    const struct gpu_tile *tile = product->variant == GPU_MATMUL_DOT || by_row ? &arrangement.dot
+                                  : product->variant == GPU_MATMUL_HALVES      ? &arrangement.halves
+                                                                               : &arrangement.tile;
     const uint32_t by_matrix = product->variant == GPU_MATMUL_MATRIX;
     const uint64_t from = by_matrix ? arrangement.matrix_from : tile->source != NULL ? tile->from : UINT64_MAX;
     struct piece piece = {.call = call, .product = product};
 
     if (!gpu_format_of(product->w->type, &piece.format))
         return;
+    if (by_row && product->most_rows >= from)
+        emit_rounding(call, emitter, product->x, product->rows >= from);
     for (; piece.part < product->w->parts; piece.part++) {
         emit_vec(&piece, emitter, 1, product->rows == 1);
         if (product->most_rows > 1)
@@ -219,6 +265,13 @@ void gpu_emit_product(const struct gpu_call *call, struct gpu_emitter *emitter, 
         else if (product->most_rows >= from)
             emit_tile(&piece, emitter, tile, product->rows >= from);
     }
+}
+
+uint64_t gpu_matmul_scratch(const struct gpu_call *call)
+{
+    const struct gpu_tensor *x = call->inputs[0];
+
+    return x->most_rows >= gpu_arrange(call->limits).dot.from ? rounded_of(x).pitch[0] : 0;
 }
 
 void gpu_matmul_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
