@@ -200,13 +200,12 @@ static void emit_rounding(const struct gpu_call *call, struct gpu_emitter *emitt
     const struct gpu_tensor rounded = rounded_of(x);
     struct gpu_launch launch = {.source = "round_rows",
                                 .constants = {gpu_arrange(call->limits).row_group},
-                                .constant_count = 1,
                                 .bind_count = 2,
                                 .binds = {gpu_read(x), gpu_write(&rounded)},
                                 .words = {(uint32_t)x->width, (uint32_t)x->rows},
                                 .word_count = 2};
 
-    gpu_use_subgroups(call->limits, &launch);
+    gpu_use_subgroups(call->limits, &launch, 1);
     gpu_fold(call->limits, is_used ? x->rows : 0, launch.groups);
     gpu_emit(emitter, &launch);
 }
