@@ -61,12 +61,38 @@ CPU_INLINE void prefetch_bytes(const uint8_t *p, size_t bytes)
 
 /* ---- x ---- */
 
+/* The sums of x that the minima of a block of 256 weights are multiplied with, as integers, scale * (128 * high + low):
+ * two dot products for four minima. Their rounding, a 32,512th of the largest, is finer than that of x. */
+struct minimum_sums {
+    int8_t high[16];
+    int8_t low[16];
+    float scale;
+};
+
+/* Rounds `count` sums, 16 or 8, to the nearest of 127 * 128 steps to the largest. */
+CPU_INLINE struct minimum_sums minimum_sums_of(const float *sums, const size_t count)
+{
+    struct minimum_sums out = {{0}, {0}, 0};
+    float largest = 0;
+    for (size_t i = 0; i < count; i++)
+        largest = __builtin_fabsf(sums[i]) > largest ? __builtin_fabsf(sums[i]) : largest;
+    const float inverse = largest > 1e-30f ? 16256.0f / largest : 0;
+    for (size_t i = 0; i < count; i++) {
+        const int sum = _mm_cvtss_si32(_mm_set_ss(sums[i] * inverse)), high = (sum + 64) >> 7;
+        out.high[i] = (int8_t)high;
+        out.low[i] = (int8_t)(sum - 128 * high);
+    }
+    out.scale = largest / 16256.0f;
+    return out;
+}
+
 /* Rows of act_q8: one, or those from row `first` on, a multiple of CPU_TILE_ROWS. */
 struct act_panel {
     const struct cpu_act_q8 *x;
     size_t blocks;
     size_t first;
     const struct act_sums *sums; /* of one row, for types of 256 weights */
+    const struct minimum_sums *minima;
 };
 
 /* A block of these rows: one row in place, or tiles. */
@@ -278,6 +304,29 @@ CPU_INLINE void products256(const struct codec codec, const uint8_t *words, cons
     }
 }
 
+#ifdef CPU_DOT32
+/* Whether the sums of both halves of a group are of 16 bits, and multiplied with their scales by one instruction: as
+ * fast with several rows of x, for which scales become floats once, or slower. */
+#define IN_PAIRS(type, rows) ((rows) == 1 && ((type) == ACCEL_Q2_K || (type) == ACCEL_Q3_K))
+
+/* Adds such a group. */
+CPU_INLINE void add_pair(const struct codec codec, const uint8_t *words, const struct k_head head[VECTORS],
+                         const size_t g, const struct act_block *x, vf part[PASS][VECTORS])
+{
+    vi first[PASS][VECTORS], last[PASS][VECTORS];
+    products256(codec, words, g, x, 1, 1, 0, 4, first);
+    products256(codec, words, g, x, 1, 2, 4, 4, last);
+    CPU_UNROLL
+    for (size_t v = 0; v < VECTORS; v++) {
+        const vi scales = two_scales_of(head[v].scales[g / 2], g % 2, !codec.traits.minimum);
+        part[0][v] = v_fma(to_floats(two_scaled(first[0][v], last[0][v], scales)), v_set(*x->scale), part[0][v]);
+    }
+}
+#else
+#define IN_PAIRS(type, rows) 0
+#define add_pair(...) (void)0
+#endif
+
 /* Adds group g (a constant) of a block to `part`, without the block's scale. */
 CPU_INLINE void add_group(const struct codec codec, const uint8_t *words, const struct k_head head[VECTORS],
                           const size_t g, const struct act_block *x, const size_t rows, vf part[PASS][VECTORS])
@@ -331,6 +380,26 @@ CPU_INLINE void add_minima(const struct codec codec, const struct k_head head[VE
     }
 }
 
+/* Adds products of a word of minima with sums of one row of x. */
+CPU_INLINE void add_minimum_word(vi minima, const struct minimum_sums *x, const size_t i, vi *high, vi *low)
+{
+    *high = add_products(*high, minima, broadcast4(x->high + 4 * i));
+    *low = add_products(*low, minima, broadcast4(x->low + 4 * i));
+}
+
+/* Returns the minima of a vector of rows times sums of one row of x, without the block's scale. */
+CPU_INLINE vf minima_of(const struct codec codec, const struct k_head *head, const struct minimum_sums *x)
+{
+    vi high = v_set_word(0), low = v_set_word(0);
+    add_minimum_word(head->minima[0], x, 0, &high, &low);
+    add_minimum_word(head->minima[1], x, 1, &high, &low);
+    if (codec.traits.fine) {
+        add_minimum_word(head->minima[2], x, 2, &high, &low);
+        add_minimum_word(head->minima[3], x, 3, &high, &low);
+    }
+    return to_floats((wide_sums(high) << 7) + wide_sums(low)) * v_set(x->scale);
+}
+
 /* Adds block b of 256 weights. */
 CPU_INLINE void add_block256(const struct codec codec, const uint8_t *block, size_t ahead, const struct act_panel act,
                              const size_t rows, size_t b, vf sums[PASS][VECTORS])
@@ -345,7 +414,11 @@ CPU_INLINE void add_block256(const struct codec codec, const uint8_t *block, siz
     CPU_UNROLL
     for (size_t i = 0; i < rows * VECTORS; i++)
         part[i / VECTORS][i % VECTORS] = minima[i / VECTORS][i % VECTORS] = v_set(0);
-    if (codec.traits.minimum) {
+    if (codec.traits.minimum && rows == 1) {
+        CPU_UNROLL
+        for (size_t v = 0; v < VECTORS; v++)
+            sums[0][v] = v_fma(-minima_of(codec, &head[v], &act.minima[b]), head[v].dmin, sums[0][v]);
+    } else if (codec.traits.minimum) {
         CPU_UNROLL
         for (size_t g = 0; g < 8; g++) {
             const struct act_block x = block_of(act, rows, 8 * b + g);
@@ -366,7 +439,10 @@ CPU_INLINE void add_block256(const struct codec codec, const uint8_t *block, siz
 #else
         prefetch_lines(block + ahead + g * share, share);
 #endif
-        add_group(codec, words, head, g, &x, rows, part);
+        if (IN_PAIRS(codec.traits.type, rows))
+            add_pair(codec, words, head, g, &x, part);
+        else
+            add_group(codec, words, head, g, &x, rows, part);
     }
     CPU_UNROLL
     for (size_t i = 0; i < rows * VECTORS; i++)
@@ -434,10 +510,18 @@ CPU_INLINE void gemv(const struct codec codec, const struct layout *w, const str
     const size_t apart = (end - begin + w->streams.count - 1) / w->streams.count;
     struct act_panel act = {.x = &call->act_q8, .blocks = call->k / CPU_BLOCK};
     struct act_sums sums[BLOCKS_MOST];
+    struct minimum_sums minima[BLOCKS_MOST / 8];
     if (call->m == 1) {
         for (size_t b = 0; codec.bits == 0 && b < act.blocks; b++)
             sums[b] = act_sums_of(load32(act.x->q + b * CPU_BLOCK), act.x->scale[b]);
+        for (size_t b = 0; codec.bits == 0 && codec.traits.minimum && b < act.blocks / 8; b++) {
+            float of[16];
+            for (size_t i = 0; i < 16; i++)
+                of[i] = codec.traits.fine ? sums[8 * b + i / 2].sum[1 + i % 2] : sums[8 * b + i % 8].sum[0];
+            minima[b] = minimum_sums_of(of, codec.traits.fine ? 16 : 8);
+        }
         act.sums = sums;
+        act.minima = minima;
         for (size_t at = begin; at < begin + apart; at++)
             gemv_turns(codec, w, call, act, 1, 1, (struct turns){at, apart, 0, (end - at + apart - 1) / apart});
         return;

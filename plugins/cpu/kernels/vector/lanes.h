@@ -97,6 +97,35 @@ CPU_INLINE vf scaled_floats(scaled value)
 {
     return value;
 }
+
+#if !defined(CPU_BUILD_NEON)
+/* Widens the first or the last two bytes of every word to 16 bits. */
+CPU_INLINE vi two_scales_of(vi scales, const size_t last, const int sign)
+{
+    const int step = 0x04040404,
+              from = (sign ? 0x01800080 : (int)0x80018000) + (last ? sign ? 0x02000200 : 0x00020002 : 0);
+#if defined(CPU_BUILD_AVX512)
+    const __m512i at = _mm512_broadcast_i32x4(_mm_setr_epi32(from, from + step, from + 2 * step, from + 3 * step));
+    const __m512i twice = _mm512_shuffle_epi8((__m512i)scales, at);
+    return (vi)(sign ? _mm512_srai_epi16(twice, 8) : twice);
+#else
+    const __m256i at = _mm256_broadcastsi128_si256(_mm_setr_epi32(from, from + step, from + 2 * step, from + 3 * step));
+    const __m256i twice = _mm256_shuffle_epi8((__m256i)scales, at);
+    return (vi)(sign ? _mm256_srai_epi16(twice, 8) : twice);
+#endif
+}
+
+/* Returns the sum of two sums of 16 bits times their scales. */
+CPU_INLINE vi two_scaled(vi first, vi last, vi scales)
+{
+    const vi both = (first & 0xffff) | (last << 16);
+#if defined(CPU_BUILD_AVX512)
+    return (vi)_mm512_madd_epi16((__m512i)both, (__m512i)scales);
+#else
+    return (vi)_mm256_madd_epi16((__m256i)both, (__m256i)scales);
+#endif
+}
+#endif
 #else
 /* Scales of codes, twice in 16 bits, and sums times scales, which are integers. */
 typedef vi factor;
