@@ -280,7 +280,7 @@ is "$(sed -n '2,$p' "$work/out" | tr -s ' ' | tr '\n' ';')" "$(for type in q4_0 
     for rows in 1 40; do printf 'matmul %s %sx64x256 matmul %s x q8: matmul8 scalar;' $type $rows $type; done; done)" \
     "kernels of plain C"
 if "$accelctl" bench operators --explain --shape 1x64x256 --set cpu.isa=avx2 >/dev/null 2>&1; then
-    for line in "rows q4_0 2 gemv_row4" "rows q4_0 3 gemm8" "rows q3_k 2 gemv_k" "rows q3_k 3 gemm8" "rows f16 10 gemm32" \
+    for line in "rows q4_0 2 gemv_row4" "rows q4_0 3 gemm8" "rows q3_k 2 gemv_k" "rows q3_k 3 gemm8" "rows f16 17 gemm32" \
         "panels q4_0 8 gemv_packed" "panels q4_0 9 gemm8" "panels iq4_xs 2 gemv_k"; do
         # shellcheck disable=SC2086
         set -- $line
