@@ -267,11 +267,12 @@ static uint64_t expert_bytes(uint32_t type, uint32_t plane, uint64_t rows, uint6
     return rows * row;
 }
 
-static struct cpu_expert_matrix *find_matrix(struct cpu_experts *r, const void *begin)
+static struct cpu_expert_matrix *find_matrix(struct cpu_experts *r, uint64_t experts, const void *begin)
 {
     for (struct layer *layer = r->layers; layer != NULL; layer = layer->next)
         for (uint32_t m = 0; m < layer->matrix_count; m++)
-            if (layer->matrices[m].uses != 0 && layer->matrices[m].planes[0].places[0].begin == begin)
+            if (layer->experts == experts && layer->matrices[m].uses != 0 &&
+                layer->matrices[m].planes[0].places[0].begin == begin)
                 return &layer->matrices[m];
     return NULL;
 }
@@ -438,7 +439,8 @@ struct cpu_expert_matrix *cpu_experts_add(struct cpu_experts *residency, const s
     struct cpu_expert_matrix *matrix;
 
     pthread_mutex_lock(&residency->mutex);
-    matrix = find_matrix(residency, find_expert(w, 0, 0, expert_bytes(w->type, 0, w->rows / experts, w->width)));
+    matrix =
+        find_matrix(residency, experts, find_expert(w, 0, 0, expert_bytes(w->type, 0, w->rows / experts, w->width)));
     if (matrix == NULL)
         matrix = add_matrix(residency, w, experts, ids);
     if (matrix != NULL)

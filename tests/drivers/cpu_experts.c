@@ -205,10 +205,15 @@ static void a_matrix_that_is_removed(void **state)
 {
     static const uint32_t first[EXPERTS + 1] = {0, 1, 2, 3, 4}, halves[3] = {0, 1, 2};
     struct fixture f = {.experts = NULL};
+    struct cpu_expert_matrix *halved;
     struct sdk_tensor w;
 
     (void)state;
     set_up(&f, 8 * SLOT, 1);
+    /* Another node may divide the same weights into other experts. */
+    halved = cpu_experts_add(f.experts, &f.w[0][1], 2, &f.ids[1]);
+    assert_ptr_not_equal(halved, f.matrices[0][1]);
+    cpu_experts_remove(f.experts, halved);
     assert_int_equal(cpu_experts_acquire(f.experts, f.matrices[0][1], first, 0), EXPERTS);
     cpu_experts_read(f.experts);
     cpu_experts_release(f.experts);

@@ -260,6 +260,149 @@ static void embed_is_right(void **state)
     }
 }
 
+/* Runs a net with a number of threads and copies its output, of `bytes` bytes. */
+static void *run_net(struct rig *rig, const struct net *net, const struct rig_data *data, uint32_t count,
+                     uint32_t threads, uint64_t bytes)
+{
+    const uint64_t none = 0;
+    void *y = malloc(bytes);
+    struct rig_step step;
+
+    assert_non_null(y);
+    rig_step_make(rig, &step, net->graph, data, count, &none, threads, 0);
+    rig_step_run(&step, &none);
+    memcpy(y, rig_step_value(&step, "y"), bytes);
+    rig_step_free(&step);
+    return y;
+}
+
+/* Weights that are rounded with as many rows as a piece of places has, and otherwise with fewer; those whose sums
+ * depend on the number of rows; those that are not rounded. */
+static const struct {
+    uint32_t type, rounding;
+} pieces[] = {{ACCEL_Q8_ROW, ACCEL_Q8_ROW}, {ACCEL_BF16, ACCEL_BF16}, {ACCEL_Q4_K, ACCEL_Q8_0}, {ACCEL_F32, ACCEL_F32}};
+#define PIECES (sizeof(pieces) / sizeof(*pieces))
+
+/* Shares of the places differ with the number of threads, and rows that are multiplied together do not. */
+static void conv_try(struct rig *rig, uint32_t type, uint32_t rounding, uint32_t places, uint32_t channels,
+                     uint32_t groups)
+{
+    const struct accel_conv attributes = {.size = sizeof(attributes),
+                                          .groups = groups,
+                                          .kernel = {1, 3},
+                                          .stride = {1, 1},
+                                          .dilation = {1, 1},
+                                          .before = {0, 1},
+                                          .after = {0, 1},
+                                          .rounding = rounding};
+    const uint32_t outputs = 8 * groups;
+    struct accel_dim dims[3] = {rig_dim(1), rig_dim(places), rig_dim(channels)};
+    const uint64_t k = (uint64_t)channels / groups * 3, bytes = (uint64_t)places * outputs * sizeof(float);
+    float *x = cpu_floats((uint64_t)places * channels);
+    struct weights w;
+    struct rig_data data[2];
+    uint32_t inputs[2];
+    void *want, *y;
+    struct net net;
+
+    weights_make(&w, type, outputs, k);
+    net_begin(&net, "conv");
+    inputs[0] = net_value(&net, ACCEL_ROLE_INPUT, "x", ACCEL_F32, 3, dims);
+    dims[0] = rig_dim(outputs), dims[1] = rig_dim(k);
+    inputs[1] = net_value(&net, ACCEL_ROLE_WEIGHT, "w", type, 2, dims);
+    net_output(&net, net_node(&net, ACCEL_OP_CONV, "conv", inputs, 2, &attributes), "y");
+    net_end(&net);
+    data[0] = (struct rig_data){"x", {x}, {(uint64_t)places * channels * sizeof(float)}};
+    data[1] = weights_data("w", &w);
+    want = run_net(rig, &net, data, 2, 1, bytes);
+    for (uint32_t threads = 2; threads <= 3; threads++) {
+        y = run_net(rig, &net, data, 2, threads, bytes);
+        if (memcmp(y, want, bytes) != 0)
+            fail_msg("conv of type 0x%x, %u places, %u groups: not the same with %u threads", type, places, groups,
+                     threads);
+        free(y);
+    }
+    free(want), free(x);
+    weights_free(&w);
+    net_free(&net);
+}
+
+static void threads_change_no_bit_of_a_conv(void **state)
+{
+    (void)state;
+    for (uint32_t isa = 0; isa < CPU_TEST_ISAS; isa++) {
+        struct rig rig;
+
+        if (!cpu_open(&rig, isa))
+            continue;
+        for (uint32_t p = 0; p < PIECES; p++) {
+            conv_try(&rig, pieces[p].type, pieces[p].rounding, 293, 512, 1);
+            conv_try(&rig, pieces[p].type, pieces[p].rounding, 389, 256, 1);
+            conv_try(&rig, pieces[p].type, pieces[p].rounding, 197, 512, 2);
+            conv_try(&rig, pieces[p].type, pieces[p].rounding, 41, 512, 2);
+        }
+        rig_close(&rig);
+    }
+}
+
+/* Equal rows of an expert give equal results, wherever they stand among more rows than are staged together. */
+static void expert_try(struct rig *rig, uint32_t type, uint32_t rounding)
+{
+    enum { TOKENS = 1500, EQUAL = 3, MOST = 1024, N = 16, K = 256 };
+    const struct accel_expert_matmul attributes = {.size = sizeof(attributes), .experts = 3, .rounding = rounding};
+    const uint64_t bytes = (uint64_t)TOKENS * N * sizeof(float);
+    struct accel_dim dims[2] = {rig_dim(TOKENS), rig_dim(K)};
+    float *x = cpu_floats(TOKENS * K), *y;
+    int32_t ids[TOKENS];
+    struct rig_data data[3];
+    uint32_t inputs[3];
+    struct weights w;
+    struct net net;
+
+    /* Expert 1 begins in the middle of the first MOST rows and ends EQUAL behind them; expert 2 has more than MOST. */
+    for (uint32_t large = 1; large <= 2; large++) {
+        const uint32_t first = large == 1 ? 500 : 0, last = (large == 1 ? 0 : first) + MOST;
+
+        for (uint32_t t = 0; t < TOKENS; t++)
+            ids[t] = t < first ? 0 : t < last + EQUAL ? (int32_t)large : -1;
+        memcpy(x + (uint64_t)last * K, x + (uint64_t)first * K, EQUAL * K * sizeof(*x));
+        weights_make(&w, type, 3 * N, K);
+        net_begin(&net, "experts");
+        dims[0] = rig_dim(TOKENS), dims[1] = rig_dim(K);
+        inputs[0] = net_value(&net, ACCEL_ROLE_INPUT, "x", ACCEL_F32, 2, dims);
+        dims[0] = rig_dim(3 * N);
+        inputs[1] = net_value(&net, ACCEL_ROLE_WEIGHT, "w", type, 2, dims);
+        dims[0] = rig_dim(TOKENS), dims[1] = rig_dim(1);
+        inputs[2] = net_value(&net, ACCEL_ROLE_INPUT, "ids", ACCEL_I32, 2, dims);
+        net_output(&net, net_node(&net, ACCEL_OP_EXPERT_MATMUL, "experts", inputs, 3, &attributes), "y");
+        net_end(&net);
+        data[0] = (struct rig_data){"x", {x}, {TOKENS * K * sizeof(*x)}};
+        data[1] = weights_data("w", &w);
+        data[2] = (struct rig_data){"ids", {ids}, {sizeof(ids)}};
+        y = run_net(rig, &net, data, 3, 2, bytes);
+        if (memcmp(y + (uint64_t)last * N, y + (uint64_t)first * N, EQUAL * N * sizeof(*y)) != 0)
+            fail_msg("experts of type 0x%x: rows %u and %u of expert %u differ", type, first, last, large);
+        free(y);
+        weights_free(&w);
+        net_free(&net);
+    }
+    free(x);
+}
+
+static void pieces_of_an_expert_are_rounded_alike(void **state)
+{
+    (void)state;
+    for (uint32_t isa = 0; isa < CPU_TEST_ISAS; isa++) {
+        struct rig rig;
+
+        if (!cpu_open(&rig, isa))
+            continue;
+        for (uint32_t p = 0; p < PIECES; p++)
+            expert_try(&rig, pieces[p].type, pieces[p].rounding);
+        rig_close(&rig);
+    }
+}
+
 static int seed(void **state)
 {
     (void)state;
@@ -273,6 +416,8 @@ int main(void)
         cmocka_unit_test(matmul_is_right),
         cmocka_unit_test(matmul_in_panels_is_right),
         cmocka_unit_test(embed_is_right),
+        cmocka_unit_test(threads_change_no_bit_of_a_conv),
+        cmocka_unit_test(pieces_of_an_expert_are_rounded_alike),
     };
     return cmocka_run_group_tests(tests, seed, NULL);
 }

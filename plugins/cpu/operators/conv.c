@@ -3,15 +3,16 @@
  * Convolution over one or two places. Rows of what an output place reads (im2col) are gathered a few at a time, staged,
  * and multiplied by the kernels of matmul; a transposed convolution gathers the places that add to an output. If
  * each group has one channel (depthwise), the outputs of a place are sums of products of neighbouring channels. Threads
- * take ranges of places; of few places all stage the same ones and split the outputs.
+ * take pieces of places; of few places all stage the same ones and split the outputs. Pieces and their kernel depend on
+ * the places alone, so that results have the same bits with every number of threads.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "plugins/cpu/operators/operators.h"
 
-#define GATHER 32u /* rows that are gathered before they are staged, at least those of a grain */
-#define ROWS 96u   /* rows that are staged together, a multiple of every grain; twice as many short ones */
+#define GATHER 32u /* rows that are gathered before they are staged, at least those of a grain; a step of pieces */
+#define ROWS 96u   /* most rows that are staged together, a multiple of every grain; twice as many short ones */
 #define LINE 64u
 
 struct conv {
@@ -20,19 +21,14 @@ struct conv {
     const struct accel_conv *at;
     uint64_t in[2], out[2];                /* extents of places */
     uint64_t channels, outputs, k, places; /* places: of y, of all images */
-    uint64_t rows;                         /* that are staged together */
+    uint64_t rows;                         /* that are staged together, at most */
     uint32_t weight, depthwise;
+    struct cpu_product product;
     uint64_t staged_bytes, own_bytes; /* of staged rows; of a thread: gathered rows [GATHER, k] and staged ones */
 };
 
-static uint32_t act_of(const struct conv *c, uint64_t rows)
-{
-    return cpu_product_at(c->call, rows).act;
-}
-
 static struct conv conv_of(const struct sdk_call *call)
 {
-    static const uint32_t most[] = {0, CPU_ACT_F32_FROM - 1, CPU_ACT_BF16_FROM_HALF - 1, CPU_ACT_BF16_FROM - 1};
     const struct sdk_tensor *x = call->inputs[0], *w = call->inputs[1], *y = call->outputs[0];
     struct conv c = {
         .device = call->device,
@@ -45,20 +41,17 @@ static struct conv conv_of(const struct sdk_call *call)
         .k = w->width,
         .places = y->rows,
         .weight = (uint32_t)cpu_weight_of(w->type),
+        .product = cpu_product_for(call->device, call->variant, w, y->rows),
     };
 
     c.depthwise = c.at->groups == c.channels && c.channels > 1;
     c.rows = c.k > 1024 ? ROWS : 2 * ROWS;
-    /* More rows of one kind take more bytes. */
-    for (size_t i = 0; i < 4; i++) {
-        const uint64_t rows = i == 0 ? c.rows : most[i];
-        const uint64_t bytes = cpu_round_up(cpu_act_bytes(act_of(&c, rows), rows, c.k), LINE);
-
-        c.staged_bytes = bytes > c.staged_bytes ? bytes : c.staged_bytes;
-    }
+    /* Places that are staged in another way are less than CPU_PRODUCT_ROWS, and do not take more. */
+    c.staged_bytes =
+        cpu_round_up(cpu_act_bytes(cpu_product_for(c.device, call->variant, w, c.rows).act, c.rows, c.k), LINE);
     c.own_bytes = cpu_round_up(GATHER * c.k * sizeof(float), LINE) + c.staged_bytes;
     if (c.depthwise)
-        c.own_bytes = cpu_round_up(2 * c.outputs * c.k * sizeof(float), LINE);
+        c.own_bytes = cpu_round_up((c.outputs + 1) * c.k * sizeof(float), LINE);
     return c;
 }
 
@@ -74,7 +67,7 @@ uint32_t cpu_conv_describe(const struct sdk_call *call, char *name, uint32_t siz
     const struct conv c = conv_of(call);
 
     if (!c.depthwise)
-        return cpu_product_describe(call, call->variant, cpu_least(c.rows, c.places), name, size);
+        return cpu_product_describe(call, call->variant, c.places, name, size);
     snprintf(name, size, "depthwise %s", cpu_isa_name(c.device->kernels.isa));
     return ACCEL_VARIANT_OWN + CPU_PRODUCTS;
 }
@@ -146,13 +139,13 @@ static void gather_row(const struct conv *c, uint64_t place, uint64_t group, flo
 static void stage_rows(const struct conv *c, uint64_t place, uint64_t rows, uint64_t group, uint64_t begin,
                        uint64_t end, float *gathered, void *staged)
 {
-    const uint64_t grain = cpu_act_grain(act_of(c, rows));
+    const uint64_t grain = cpu_act_grain(c->product.act);
 
     for (uint64_t r = begin, count; r < end; r += count) {
         count = cpu_least(GATHER / grain * grain, end - r);
         for (uint64_t i = 0; i < count; i++)
             gather_row(c, place + r + i, group, gathered + i * c->k);
-        cpu_act_stage(c->device, act_of(c, rows), gathered, c->k, rows, staged, r, r + count);
+        cpu_act_stage(c->device, c->product.act, gathered, c->k, rows, staged, r, r + count);
     }
 }
 
@@ -162,7 +155,6 @@ static void multiply_rows(const struct conv *c, uint64_t place, uint64_t rows, u
 {
     const struct sdk_tensor *bias = c->call->inputs[2];
     const uint64_t from = group * (c->outputs / c->at->groups) + begin;
-    const struct cpu_product product = cpu_product_at(c->call, rows);
     struct cpu_matmul matmul = {
         .m = rows,
         .n = end - begin,
@@ -177,27 +169,27 @@ static void multiply_rows(const struct conv *c, uint64_t place, uint64_t rows, u
 
     cpu_matrix_of(c->device, c->call->inputs[1], c->weight, &matmul.w);
     cpu_matrix_from(c->device, from, c->k, &matmul.w);
-    cpu_act_bind(product.act, &matmul, staged);
-    product.run(&matmul, 0, end - begin);
+    cpu_act_bind(c->product.act, &matmul, staged);
+    c->product.run(&matmul, 0, end - begin);
 }
 
-/* Computes places begin .. end of a depthwise convolution. `weights` holds W decoded, and then W as [taps, outputs].
- */
+/* Computes places begin .. end of a depthwise convolution. `weights` holds W as [taps, outputs], and then a row of
+ * W. */
 static void run_depthwise(const struct conv *c, uint64_t begin, uint64_t end, float *weights)
 {
     const float *bias = c->call->inputs[2] == NULL ? NULL : c->call->inputs[2]->planes[0];
     const struct cpu_device *device = c->device;
     const uint64_t each = c->outputs / c->channels;
-    float *rows = weights + c->outputs * c->k;
+    float *row = weights + c->outputs * c->k;
     struct cpu_matrix w;
 
     cpu_matrix_of(device, c->call->inputs[1], c->weight, &w);
     for (uint64_t o = 0; o < c->outputs; o++) {
         const int32_t id = (int32_t)o;
 
-        device->kernels.embed[c->weight](&w, c->outputs, c->k, &id, rows, 0, 1);
+        device->kernels.embed[c->weight](&w, c->outputs, c->k, &id, row, 0, 1);
         for (uint64_t t = 0; t < c->k; t++)
-            weights[t * c->outputs + o] = rows[t];
+            weights[t * c->outputs + o] = row[t];
     }
     for (uint64_t place = begin; place < end; place++) {
         float *y = (float *)c->call->outputs[0]->planes[0] + place * c->outputs;
@@ -225,34 +217,35 @@ void cpu_conv_run(const struct sdk_call *call, uint32_t thread, uint32_t threads
 {
     const struct conv c = conv_of(call);
     const uint64_t outputs = c.outputs / c.at->groups;
-    const uint32_t together = c.at->groups == 1 && c.places < threads * ROWS;
+    const uint64_t pieces = (c.places + c.rows - 1) / c.rows;
+    const uint64_t few = outputs < threads * CPU_MATMUL_ROWS ? threads : 4 * (uint64_t)threads;
+    const uint32_t together = c.at->groups == 1 && pieces < few;
     char *own = (char *)call->scratch + thread * c.own_bytes, *staged;
-    uint64_t begin = 0, end = c.places, low = 0, high = outputs;
+    uint64_t begin = 0, end = c.depthwise ? c.places : pieces * c.at->groups, low = 0, high = outputs;
 
     if (together)
         sdk_split(outputs, CPU_MATMUL_ROWS, thread, threads, &low, &high);
     else
-        sdk_split(c.places, 1, thread, threads, &begin, &end);
+        sdk_split(end, 1, thread, threads, &begin, &end);
     if (c.depthwise) {
         run_depthwise(&c, begin, end, (float *)(void *)own);
         return;
     }
     staged = (together ? (char *)call->scratch : own) + c.own_bytes - c.staged_bytes;
-    for (uint64_t place = begin; place < end; place += c.rows) {
-        const uint64_t rows = cpu_least(c.rows, end - place);
+    for (uint64_t i = begin; i < end; i++) {
+        const uint64_t group = i % c.at->groups;
+        uint64_t place, rows, from = 0, to;
 
-        for (uint64_t group = 0; group < c.at->groups; group++) {
-            uint64_t from = 0, to = rows;
-
-            if (together)
-                sdk_split(rows, cpu_act_grain(act_of(&c, rows)), thread, threads, &from, &to);
-            stage_rows(&c, place, rows, group, from, to, (float *)(void *)own, staged);
-            if (together)
-                sdk_barrier_wait(call->barrier);
-            if (low < high)
-                multiply_rows(&c, place, rows, group, low, high, staged);
-            if (together)
-                sdk_barrier_wait(call->barrier);
-        }
+        sdk_split(c.places, GATHER, (uint32_t)(i / c.at->groups), (uint32_t)pieces, &place, &rows);
+        to = rows -= place;
+        if (together)
+            sdk_split(rows, cpu_act_grain(c.product.act), thread, threads, &from, &to);
+        stage_rows(&c, place, rows, group, from, to, (float *)(void *)own, staged);
+        if (together)
+            sdk_barrier_wait(call->barrier);
+        if (low < high)
+            multiply_rows(&c, place, rows, group, low, high, staged);
+        if (together)
+            sdk_barrier_wait(call->barrier);
     }
 }

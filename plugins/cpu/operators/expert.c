@@ -22,7 +22,6 @@ struct experts {
     struct cpu_expert_matrix *matrix; /* NULL: experts have no limit */
     uint64_t experts, choices, pairs, n, k;
     uint32_t weight;
-    uint64_t row_bytes;        /* of staged rows, at most */
     uint64_t columns;          /* of a thread's results: row stride */
     int32_t *order;            /* [pairs]: by expert, those without an expert last */
     uint32_t *first;           /* [experts + 1]: an expert's first in `order` */
@@ -39,28 +38,39 @@ struct segment {
     void *staged;
 };
 
+/* Returns the kernel for `rows` rows of an expert. */
+static struct cpu_product product_at(const struct sdk_call *call, uint64_t rows)
+{
+    const struct cpu_expert_prepared *prepared = call->prepared;
+
+    return prepared != NULL ? prepared->products[cpu_least(rows, CPU_PRODUCT_ROWS) - 1]
+                            : cpu_product_for(call->device, call->variant, call->inputs[1], rows);
+}
+
 /* Returns the bytes of a staged row at most: of any number of rows up to that from which the kernel stays the same,
  * since more rows of one kind are padded less. */
-static uint64_t row_bytes_of(const struct experts *e)
+static uint64_t row_bytes_of(const struct sdk_call *call)
 {
+    const uint64_t k = call->inputs[1]->width;
     uint64_t most = 0;
 
     for (uint64_t rows = 1; rows <= CPU_PRODUCT_ROWS; rows++) {
-        const uint64_t bytes = cpu_act_bytes(cpu_product_at(e->call, rows).act, rows, e->k) / rows + 1;
+        const uint64_t bytes = cpu_act_bytes(product_at(call, rows).act, rows, k) / rows + 1;
 
         most = bytes > most ? bytes : most;
     }
-    return most;
+    return cpu_round_up(most, LINE);
 }
 
 static struct experts experts_of(const struct sdk_call *call, uint32_t threads)
 {
     const struct accel_expert_matmul *attributes = call->attributes;
+    const struct cpu_expert_prepared *prepared = call->prepared;
     const struct sdk_tensor *w = call->inputs[1], *ids = call->inputs[2];
     struct experts e = {
         .device = call->device,
         .call = call,
-        .matrix = call->prepared == NULL ? NULL : ((const struct cpu_expert_prepared *)call->prepared)->matrix,
+        .matrix = prepared == NULL ? NULL : prepared->matrix,
         .experts = attributes->experts,
         .choices = ids->dims[1],
         .pairs = ids->dims[0] * ids->dims[1],
@@ -71,7 +81,6 @@ static struct experts experts_of(const struct sdk_call *call, uint32_t threads)
     const uint64_t together = cpu_least(e.pairs, PAIRS);
     char *at = call->scratch;
 
-    e.row_bytes = row_bytes_of(&e);
     e.columns = cpu_round_up(e.n / threads + 1, CPU_MATMUL16_ROWS) + 2 * CPU_MATMUL16_ROWS;
     e.own_bytes = cpu_round_up((GATHER * e.k + together * e.columns) * sizeof(float), LINE);
     e.order = call->scratch;
@@ -81,7 +90,7 @@ static struct experts experts_of(const struct sdk_call *call, uint32_t threads)
     e.resident = at == NULL ? NULL : (uint64_t *)(void *)(at + e.bytes);
     e.bytes += LINE;
     e.staged = at == NULL ? NULL : at + e.bytes;
-    e.bytes += together * cpu_round_up(e.row_bytes, LINE) + LINE;
+    e.bytes += together * (prepared == NULL ? row_bytes_of(call) : prepared->row_bytes) + LINE;
     e.own = at == NULL ? NULL : at + e.bytes;
     e.bytes += threads * e.own_bytes;
     return e;
@@ -94,7 +103,9 @@ void cpu_expert_prepare(const struct sdk_call *call, void *prepared)
     const struct cpu_device *device = call->device;
     struct cpu_expert_prepared *p = prepared;
 
-    cpu_products_prepare(call, &p->products);
+    for (uint64_t rows = 0; p->row_bytes == 0 && rows < CPU_PRODUCT_ROWS; rows++)
+        p->products[rows] = cpu_product_for(device, call->variant, call->inputs[1], rows + 1);
+    p->row_bytes = p->row_bytes != 0 ? p->row_bytes : row_bytes_of(call);
     if (device->experts != NULL && p->matrix == NULL && attributes->experts > 1 && call->inputs[1]->packed == NULL)
         p->matrix = cpu_experts_add(device->experts, call->inputs[1], attributes->experts, call->inputs[2]);
 }
@@ -120,13 +131,13 @@ const char *cpu_expert_check(const struct sdk_kernel *kernel, const struct sdk_n
 uint32_t cpu_expert_describe(const struct sdk_call *call, char *name, uint32_t size)
 {
     const uint64_t most = cpu_least(call->inputs[2]->dims[0] * call->inputs[2]->dims[1], CPU_PRODUCT_ROWS);
-    const uint32_t first = cpu_product_at(call, 1).family;
+    const uint32_t first = product_at(call, 1).family;
     uint32_t last = first;
     int used = snprintf(name, size, "%s, by rows of an expert: %s",
                         cpu_isa_name(((const struct cpu_device *)call->device)->kernels.isa), cpu_product_name(first));
 
     for (uint64_t rows = 2; rows <= most && used >= 0 && (uint32_t)used < size; rows++) {
-        const uint32_t family = cpu_product_at(call, rows).family;
+        const uint32_t family = product_at(call, rows).family;
 
         if (family != last)
             used +=
@@ -173,6 +184,21 @@ static void sort_pairs(const struct experts *e)
             e->order[--last] = (int32_t)p;
 }
 
+/* Returns where the pairs from `begin` on, up to `end`, stop being staged together. Experts are whole, so that the
+ * kernel depends on the rows of an expert alone; one of more than PAIRS is cut evenly, and all of its pieces have one
+ * kernel. */
+static uint64_t find_stop(const struct experts *e, uint64_t expert, uint64_t begin, uint64_t end)
+{
+    uint64_t stop = begin, left;
+
+    for (; stop < end && e->first[expert + 1] <= begin + PAIRS; expert++)
+        stop = e->first[expert + 1];
+    if (stop > begin)
+        return stop;
+    left = e->first[expert + 1] - begin;
+    return begin + left / ((left + PAIRS - 1) / PAIRS);
+}
+
 /* Finds the segment that begins at `begin` and ends before `end`; *staged is where it is staged, and moves on. */
 static struct segment next_segment(const struct experts *e, uint64_t expert, uint64_t begin, uint64_t end,
                                    char **staged)
@@ -182,7 +208,7 @@ static struct segment next_segment(const struct experts *e, uint64_t expert, uin
     while (e->first[segment.expert + 1] <= begin)
         segment.expert++;
     segment.rows = cpu_least(e->first[segment.expert + 1], end) - begin;
-    segment.product = cpu_product_at(e->call, segment.rows);
+    segment.product = product_at(e->call, segment.rows);
     *staged += cpu_round_up(cpu_act_bytes(segment.product.act, segment.rows, e->k), LINE);
     return segment;
 }
@@ -302,7 +328,7 @@ void cpu_expert_run(const struct sdk_call *call, uint32_t thread, uint32_t threa
         char *staged = e.staged;
         uint64_t turn = 0;
 
-        last = cpu_least(p + PAIRS, resident);
+        last = find_stop(&e, expert, p, resident);
         for (uint64_t at = p; at < last; at += segment.rows) {
             segment = next_segment(&e, segment.expert, at, last, &staged);
             for (uint64_t r = 0, count; r < segment.rows; r += count) {

@@ -161,7 +161,8 @@ static void make_wide(const struct sdk_call *call, struct wide *wide)
 
         wide->kernel = NULL;
         wide->product = cpu_product_for(call->device, 0, w, call->inputs[0]->rows);
-        wide->staged = place(call, wide, cpu_act_bytes(wide->product.act, call->inputs[0]->rows, w->width));
+        if (wide->product.act != CPU_ACT_NONE)
+            wide->staged = place(call, wide, cpu_act_bytes(wide->product.act, call->inputs[0]->rows, w->width));
         return;
     }
     wide->kernel = kernel_of(call->variant);

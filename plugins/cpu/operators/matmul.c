@@ -15,22 +15,6 @@ struct cpu_product cpu_product_for(const struct cpu_device *device, uint32_t var
     return cpu_product_of(&device->kernels, w->type, rounding, w->packed != NULL, rows, w->width);
 }
 
-struct cpu_product cpu_product_at(const struct sdk_call *call, uint64_t rows)
-{
-    const struct cpu_products *prepared = call->prepared;
-
-    return prepared != NULL ? prepared->at[cpu_least(rows, CPU_PRODUCT_ROWS)]
-                            : cpu_product_for(call->device, call->variant, call->inputs[1], rows);
-}
-
-void cpu_products_prepare(const struct sdk_call *call, void *memory)
-{
-    struct cpu_products *prepared = memory;
-
-    for (uint64_t rows = 1; rows <= CPU_PRODUCT_ROWS && prepared->at[CPU_PRODUCT_ROWS].run == NULL; rows++)
-        prepared->at[rows] = cpu_product_for(call->device, call->variant, call->inputs[1], rows);
-}
-
 uint64_t cpu_act_bytes(uint32_t kind, uint64_t rows, uint64_t width)
 {
     switch (kind) {

@@ -42,13 +42,6 @@ struct cpu_prepared {
  */
 struct cpu_product cpu_product_for(const struct cpu_device *device, uint32_t variant, const struct sdk_tensor *w,
                                    uint64_t rows);
-/* The kernels by rows of x, prepared for calls that choose among them; the last is that of all more rows. */
-struct cpu_products {
-    struct cpu_product at[CPU_PRODUCT_ROWS + 1];
-};
-void cpu_products_prepare(const struct sdk_call *call, void *prepared);
-/* Returns the kernel for `rows` rows of a call, whose prepared bytes, if any, begin with struct cpu_products. */
-struct cpu_product cpu_product_at(const struct sdk_call *call, uint64_t rows);
 /* Describes the kernel for `rows` rows, for sdk_kernel.describe. */
 uint32_t cpu_product_describe(const struct sdk_call *call, uint32_t variant, uint64_t rows, char *name, uint32_t size);
 /* Returns the bytes of staged rows; of CPU_ACT_NONE, those of a copy. */
@@ -79,9 +72,11 @@ CPU_TOGETHER(expert)
 void cpu_expert_prepare(const struct sdk_call *call, void *prepared);
 void cpu_expert_release(const struct sdk_call *call, void *prepared);
 uint32_t cpu_expert_describe(const struct sdk_call *call, char *name, uint32_t size);
-/* The prepared bytes of a call with experts: its kernels, and its matrix if experts have a limit. */
+/* The prepared bytes of a call with experts: its kernels for 1, 2, ... rows of an expert, of which the last is that of
+ * all more rows; the bytes of a staged row at most; its matrix if experts have a limit. */
 struct cpu_expert_prepared {
-    struct cpu_products products;
+    struct cpu_product products[CPU_PRODUCT_ROWS];
+    uint64_t row_bytes;
     struct cpu_expert_matrix *matrix;
 };
 CPU_TOGETHER(conv)

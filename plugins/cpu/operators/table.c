@@ -44,8 +44,7 @@
              .prepared_bytes = sizeof(struct cpu_expert_prepared), .prepare = cpu_expert_prepare,                      \
              .release = cpu_expert_release, .describe = cpu_expert_describe, .part_inputs = 2u)
 #define CONV(text, precision, variant, tolerance)                                                                      \
-    TOGETHER(ACCEL_OP_CONV, conv, text, precision, variant, tolerance, .prepared_bytes = sizeof(struct cpu_products),  \
-             .prepare = cpu_products_prepare, .describe = cpu_conv_describe)
+    TOGETHER(ACCEL_OP_CONV, conv, text, precision, variant, tolerance, .describe = cpu_conv_describe)
 #define HALF(operator, text, describe_)                                                                                \
     TOGETHER(ACCEL_OP_##operator, half, text, ACCEL_F32, ACCEL_OP_##operator, HALVES, .describe = (describe_))
 
