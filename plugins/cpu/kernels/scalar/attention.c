@@ -90,6 +90,8 @@ static void do_item(const struct cpu_attention *call, size_t item)
         if (!key_position(call, &view, i, &j))
             continue;
         float score = score_of(call, &view, item, j);
+        if (score == -INFINITY)
+            continue;
         float next = score > most ? score : most;
         float rescale = expf(most - next), weight = expf(score - next);
         for (size_t e = 0; e < call->value_size; e++)
