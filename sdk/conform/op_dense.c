@@ -185,6 +185,7 @@ static const struct trial_case plain_cases[] = {
     DENSE("f:t5,1,7 f:3,1,7 f:3,1,5 i:2 i:2", 0, .scale = 0.9f),
     DENSE("f:t4,2,256 f:300,1,256 f:300,1,384 i:2 i:2", 0, .scale = 0.1f),
     DENSE("f:t2,1,16 f:4300,1,16 f:4300,1,16 i:2 i:2", 0, .scale = 0.5f),
+    DENSE("f:4,2,8 f:9000,1,8 f:9000,1,8 i:2 i:2", GAPS, .scale = 0.5f),
     DENSE("f:t70001,1,2 f:6,1,2 f:6,1,2 i:3 i:3", 0, .scale = 1),
     DENSE("f:3,1,2 f:t70001,1,2 f:t70001,1,3 i:2 i:2", 0, .scale = 1),
 };

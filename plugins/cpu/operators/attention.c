@@ -89,6 +89,13 @@ static void split_keys(const struct sdk_call *call, struct cpu_attention *attent
     const uint64_t heads = attention->kv_heads, items = attention->tokens * attention->heads;
     uint64_t units = 0, unit = 0, begin, end;
 
+    if (thread == 0) { /* rows of no sequence */
+        const struct cpu_device *device = call->device;
+
+        device->kernels.attention(attention, 0, (uint64_t)attention->first[0] * attention->heads);
+        device->kernels.attention(attention, (uint64_t)attention->first[attention->sequences] * attention->heads,
+                                  items);
+    }
     for (size_t s = 0; s < attention->sequences; s++)
         units += (uint64_t)(attention->first[s + 1] - attention->first[s]) *
                  parts_of(attention, cpu_keys_of(attention, s)) * heads;
