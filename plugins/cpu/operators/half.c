@@ -12,11 +12,6 @@
 
 /* ---- conversions ---- */
 
-static bool is_half(uint32_t type)
-{
-    return type == ACCEL_F16 || type == ACCEL_BF16;
-}
-
 static void widen(uint32_t type, const void *from, uint64_t at, uint64_t count, float *to)
 {
     const uint16_t *halves = (const uint16_t *)from + at;
@@ -71,7 +66,7 @@ static void narrow(const float *from, uint32_t type, void *to, uint64_t at, uint
 
 static bool is_cast_type(uint32_t type)
 {
-    return type == ACCEL_F32 || type == ACCEL_I32 || is_half(type);
+    return type == ACCEL_F32 || type == ACCEL_I32 || cpu_is_half(type);
 }
 
 const char *cpu_cast_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
@@ -110,7 +105,7 @@ struct wide {
 /* Returns whether an input is widened: all halves are, but not W of a matmul. The variant is the operator. */
 static bool is_widened(const struct sdk_call *call, uint32_t input)
 {
-    return call->inputs[input] != NULL && is_half(call->inputs[input]->type) &&
+    return call->inputs[input] != NULL && cpu_is_half(call->inputs[input]->type) &&
            !(call->variant == ACCEL_OP_MATMUL && input == 1);
 }
 
@@ -178,10 +173,10 @@ const char *cpu_half_check(const struct sdk_kernel *kernel, const struct sdk_nod
             continue;
         if (is_matrix && cpu_weight_of(value->type) < 0)
             return "no kernel for this type of weights";
-        if (!is_matrix && value->type != ACCEL_F32 && !is_half(value->type))
+        if (!is_matrix && value->type != ACCEL_F32 && !cpu_is_half(value->type))
             return "inputs have to be F32, F16 or BF16";
     }
-    return is_half(sdk_output(node, 0)->type) ? NULL : "activations in F32 have weights of vectors in F32";
+    return cpu_is_half(sdk_output(node, 0)->type) ? NULL : "activations in F32 have weights of vectors in F32";
 }
 
 uint32_t cpu_half_describe(const struct sdk_call *call, char *name, uint32_t size)
