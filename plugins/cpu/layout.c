@@ -95,8 +95,9 @@ static const char *apply_word(char *word, uint32_t isa, const char *vendor, stru
         type = accel_format_find(name);
         if (type == ACCEL_TYPE_NONE)
             return "there is no such type";
-        if (!is_packable(named, type) && (streams.count == 0 || (type != ACCEL_F16 && type != ACCEL_BF16)))
-            return "weights of this type are not packed for this instruction set";
+        if (!is_packable(named, type) && (streams.count != 1 || (type != ACCEL_F16 && type != ACCEL_BF16)))
+            return "weights of this type are not packed for this instruction set (f16 and bf16 have one stream: "
+                   "1+AHEAD)";
         if (is_meant && streams.count == 0)
             layout->packed &= ~(UINT64_C(1) << cpu_weight_of(type));
         else if (is_meant)

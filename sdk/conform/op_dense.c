@@ -116,10 +116,11 @@ static void compute_dense_attention(const struct reference_call *call)
 /* ---- cases ---- */
 
 /* How rows are divided into sequences. */
-#define SAME 1u  /* queries and keys of a sequence are the same rows of the step */
-#define GAPS 2u  /* rows before the first sequence and behind the last belong to none */
-#define EMPTY 4u /* some sequences have no queries, some no keys */
-#define LOUD 8u  /* queries of +-8: scores far from each other, for soft caps and learned sinks */
+#define SAME 1u    /* queries and keys of a sequence are the same rows of the step */
+#define GAPS 2u    /* rows before the first sequence and behind the last belong to none */
+#define EMPTY 4u   /* some sequences have no queries, some no keys */
+#define LOUD 8u    /* queries of +-8: scores far from each other, for soft caps and learned sinks */
+#define BARRED 16u /* biases of -infinity */
 
 /* Divides `rows` rows into `count` sequences. */
 static void divide(struct conform *conform, int32_t *first, uint32_t count, uint32_t rows, uint32_t how)
@@ -135,6 +136,19 @@ static void divide(struct conform *conform, int32_t *first, uint32_t count, uint
         first[count] = (int32_t)rows;
 }
 
+/* Bars the first key, some others, in a third of the rows the first half of the keys, and in another third all. */
+static void bar_keys(struct trial_inputs *inputs)
+{
+    const uint64_t rows = inputs->extents[5][2], keys = inputs->extents[5][3];
+
+    for (uint64_t e = 0; e < inputs->elements[5]; e++) {
+        const uint64_t row = e / keys % rows, key = e % keys;
+
+        if (key == 0 || 2 * key < row % 3 * keys || conform_below(inputs->conform, 4) == 0)
+            inputs->floats[5][e] = -INFINITY;
+    }
+}
+
 static void fill_sequences(struct trial_inputs *inputs)
 {
     uint32_t count = (uint32_t)inputs->elements[3] - 1, how = (uint32_t)inputs->row->parameter;
@@ -146,6 +160,8 @@ static void fill_sequences(struct trial_inputs *inputs)
         divide(inputs->conform, inputs->numbers[4], count, (uint32_t)inputs->extents[1][0], how);
     for (uint64_t e = 0; e < inputs->elements[0] && how & LOUD; e++)
         inputs->floats[0][e] *= 8;
+    if (how & BARRED)
+        bar_keys(inputs);
 }
 
 /* The seventh argument of accel_dense_attention is `zero`. */
@@ -169,6 +185,7 @@ static const struct trial_case plain_cases[] = {
     DENSE("f:t5,1,7 f:3,1,7 f:3,1,5 i:2 i:2", 0, .scale = 0.9f),
     DENSE("f:t4,2,256 f:300,1,256 f:300,1,384 i:2 i:2", 0, .scale = 0.1f),
     DENSE("f:t2,1,16 f:4300,1,16 f:4300,1,16 i:2 i:2", 0, .scale = 0.5f),
+    DENSE("f:4,2,8 f:9000,1,8 f:9000,1,8 i:2 i:2", GAPS, .scale = 0.5f),
     DENSE("f:t70001,1,2 f:6,1,2 f:6,1,2 i:3 i:3", 0, .scale = 1),
     DENSE("f:3,1,2 f:t70001,1,2 f:t70001,1,3 i:2 i:2", 0, .scale = 1),
 };
@@ -209,6 +226,8 @@ static const struct trial_case bias_cases[] = {
     DENSE("f:t50,2,16 f:30,2,16 f:30,2,16 i:3 i:3 - f:2,6", 0, .scale = 0.5f, .center = 5),
     DENSE("f:t30,2,16 f:30,2,16 f:30,2,16 i:2 i:2 - f:2,6", 0, .scale = 0.5f, .center = 100),
     DENSE("f:t30,2,8 f:t30,2,8 f:t30,2,8 i:3 i:3 f:2,2,8,9 f:2,21", SAME, .scale = 0.5f, .center = 10, .causal = 1),
+    DENSE("f:t20,2,16 f:300,2,16 f:300,2,16 i:2 i:2 f:1,2,20,300", BARRED, .scale = 0.5f),
+    DENSE("f:t3,2,16 f:2100,1,16 f:2100,1,16 i:2 i:2 f:1,2,3,2100", BARRED, .scale = 0.5f),
 };
 
 static const struct trial_case sink_cases[] = {
@@ -216,6 +235,7 @@ static const struct trial_case sink_cases[] = {
     DENSE("f:t40,6,8 f:50,2,8 f:50,2,8 i:4 i:4 - - F:6", LOUD, .scale = 0.5f),
     DENSE("f:t60,4,8 f:45,2,8 f:45,2,8 i:7 i:7 - - f:4", GAPS | EMPTY, .scale = 0.5f, .causal = 1),
     DENSE("f:t50,2,8 f:t50,2,8 f:t50,2,8 i:3 i:3 - - f:2", SAME, .scale = 0.5f, .before = 4, .after = 3),
+    DENSE("f:t20,2,16 f:70,2,16 f:70,2,16 i:2 i:2 f:1,2,20,70 - f:2", BARRED, .scale = 0.5f),
     DENSE("f:t30,2,16 f:t30,2,16 f:t30,2,16 i:2 i:2 - - -", SAME | LOUD, .scale = 1, .softcap = 1.5f),
     DENSE("f:t30,2,16 f:t30,2,16 f:t30,2,16 i:2 i:2 f:1,2,20,30 f:2,31 f:2", SAME | LOUD, .scale = 1, .softcap = 2,
           .center = 12, .causal = 1, .before = 11),

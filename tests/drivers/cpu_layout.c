@@ -138,6 +138,8 @@ static void words_that_are_refused(void **state)
         {"scalar:q4_0=rows", "weights of this type are not packed"},
         {"avx2:q4_g64=rows", "weights of this type are not packed"},
         {"avx2:f16=rows", "weights of this type are not packed"},
+        {"avx512:f16=2+256",
+         "\"f16\": weights of this type are not packed for this instruction set (f16 and bf16 have one stream"},
         {"avx2@via:q4_0=rows", "\"via\": there is no such vendor"},
         {"avx2@:q4_0=rows", "\"\": there is no such vendor"},
         {"avx2:q4_0=panels", "\"panels\": neither rows nor"},

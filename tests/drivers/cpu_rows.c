@@ -485,7 +485,7 @@ static void dense_net(struct net *net, uint32_t tokens, uint32_t keys, uint32_t 
 }
 
 /* Few tokens with keys in parts, and many whose windows begin within tiles of keys: every number of threads has the
- * same bits. */
+ * same bits, and a NaN in a query is one in its result. */
 static void bits_of_threads(struct rig *rig)
 {
     static const uint32_t rows[][3] = {{1, 1400, 0}, {3, 600, 0}, {4, 1800, 0}, {90, 120, 41}};
@@ -515,6 +515,14 @@ static void bits_of_threads(struct rig *rig)
                 fail_msg("%u tokens, %u keys: %u threads have other bits than one", tokens, keys, t);
             rig_step_free(&step);
         }
+        q[0] = NAN; /* of the first head */
+        rig_step_make(rig, &step, net.graph, data, 5, &none, 2, 0);
+        rig_step_run(&step, &none);
+        for (uint32_t e = 0; e < 32; e++)
+            if (isnan(((const float *)rig_step_value(&step, "y"))[e]) != (e < 16))
+                fail_msg("%u tokens, %u keys: a NaN in q gives %g in element %u of y", tokens, keys,
+                         (double)((const float *)rig_step_value(&step, "y"))[e], e);
+        rig_step_free(&step);
         net_free(&net);
         free(q), free(k), free(v), free(alone);
     }

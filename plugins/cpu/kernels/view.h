@@ -43,13 +43,14 @@ static struct cpu_view cpu_view_of(const struct cpu_attention *call, size_t toke
         view.end = !call->causal ? length : length + 1 > ahead ? length + 1 - ahead : 0;
         if (call->first_key != NULL) {
             cpu_view_limit(call, &view, token - (size_t)call->first[s]);
-            continue;
+            break;
         }
         view.at = length - ahead;
         view.pages = call->table + s * call->pages;
         if (call->mask != NULL)
             view.mask = call->mask + (s * call->blocks + view.at / call->block) * ((call->blocks + 31) / 32);
         view.first = call->window && view.at + 1 > call->window ? view.at + 1 - call->window : 0;
+        break;
     }
     return view;
 }

@@ -31,8 +31,7 @@ const char *cpu_moved_check(const struct sdk_kernel *kernel, const struct sdk_no
     for (uint32_t i = 0; i < node->node->input_count; i++) {
         const struct accel_value *value = sdk_input(node, i);
 
-        if (value != NULL && value->type != ACCEL_F32 && value->type != ACCEL_I32 && value->type != ACCEL_F16 &&
-            value->type != ACCEL_BF16)
+        if (value != NULL && value->type != ACCEL_F32 && value->type != ACCEL_I32 && !cpu_is_half(value->type))
             return "values have to be F32, I32, F16 or BF16";
     }
     return NULL;
@@ -41,7 +40,7 @@ const char *cpu_moved_check(const struct sdk_kernel *kernel, const struct sdk_no
 /* Bytes of an element. */
 static uint64_t size_of(const struct sdk_tensor *tensor)
 {
-    return tensor->type == ACCEL_F16 || tensor->type == ACCEL_BF16 ? 2 : 4;
+    return cpu_is_half(tensor->type) ? 2 : 4;
 }
 
 static void copy(const struct sdk_call *call, uint64_t to, const struct sdk_tensor *x, uint64_t from, uint64_t count)

@@ -14,12 +14,6 @@
 #define KEYS_OF_PART 512u
 #define PARTS_MOST 32u
 
-/* Returns the bits of a planar type, 0 for other types. */
-static uint32_t bits_of(uint32_t type)
-{
-    return ACCEL_IS_PLANAR(type) ? ACCEL_PLANAR_BITS(type) : 0;
-}
-
 const char *cpu_attention_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
 {
     const struct accel_attention *attributes = node->node->attributes;
@@ -27,7 +21,7 @@ const char *cpu_attention_check(const struct sdk_kernel *kernel, const struct sd
 
     if ((kernel->variant & CPU_ROUNDED) != 0 &&
         (attributes->rounding != ACCEL_Q8_0 ||
-         (bits_of(sdk_input(node, 1)->type) != 4 && bits_of(sdk_input(node, 2)->type) != 4)))
+         (cpu_code_bits(sdk_input(node, 1)->type) != 4 && cpu_code_bits(sdk_input(node, 2)->type) != 4)))
         return "the node does not allow rounding, or nothing is cached in 4 bits";
     if (size > CPU_HEAD || row / attributes->kv_heads > CPU_HEAD)
         return "heads have more than 1024 elements";
@@ -89,6 +83,13 @@ static void split_keys(const struct sdk_call *call, struct cpu_attention *attent
     const uint64_t heads = attention->kv_heads, items = attention->tokens * attention->heads;
     uint64_t units = 0, unit = 0, begin, end;
 
+    if (thread == 0) { /* rows of no sequence */
+        const struct cpu_device *device = call->device;
+
+        device->kernels.attention(attention, 0, (uint64_t)attention->first[0] * attention->heads);
+        device->kernels.attention(attention, (uint64_t)attention->first[attention->sequences] * attention->heads,
+                                  items);
+    }
     for (size_t s = 0; s < attention->sequences; s++)
         units += (uint64_t)(attention->first[s + 1] - attention->first[s]) *
                  parts_of(attention, cpu_keys_of(attention, s)) * heads;

@@ -7,35 +7,22 @@
 
 #include "plugins/cpu/operators/operators.h"
 
-#define LINE 64u /* bytes of a cache line */
-#define SPAN 64u /* elements that are converted together; threads split at multiples of it */
+#define LINE 64u  /* bytes of a cache line */
+#define SPAN 256u /* elements that are converted together; threads split at multiples of it */
 
 /* ---- conversions ---- */
 
-static bool is_half(uint32_t type)
+/* Floats are a row of an embedding table. */
+static void widen(const struct sdk_call *call, uint32_t type, const void *from, uint64_t at, uint64_t count, float *to)
 {
-    return type == ACCEL_F16 || type == ACCEL_BF16;
-}
+    const struct cpu_device *device = call->device;
+    const struct cpu_matrix table = {.plane = {(const char *)from + at * (cpu_is_half(type) ? 2 : 4)}, .type = type};
+    const int32_t row = 0;
 
-static void widen(uint32_t type, const void *from, uint64_t at, uint64_t count, float *to)
-{
-    const uint16_t *halves = (const uint16_t *)from + at;
-
-    for (uint64_t i = 0; i < count; i++) {
-        switch (type) {
-        case ACCEL_F16:
-            to[i] = accel_f16_to_f32(halves[i]);
-            break;
-        case ACCEL_BF16:
-            to[i] = accel_bf16_to_f32(halves[i]);
-            break;
-        case ACCEL_I32:
-            to[i] = (float)((const int32_t *)from)[at + i];
-            break;
-        default:
-            to[i] = ((const float *)from)[at + i];
-        }
-    }
+    if (type != ACCEL_I32)
+        device->kernels.embed[cpu_weight_of(type)](&table, 1, count, &row, to, 0, 1);
+    for (uint64_t i = 0; type == ACCEL_I32 && i < count; i++)
+        to[i] = (float)((const int32_t *)from)[at + i];
 }
 
 /* Cuts toward zero; what I32 does not hold is its nearest number, and a NaN 0. */
@@ -48,30 +35,24 @@ static int32_t cut(float x)
     return x == x ? (int32_t)x : 0;
 }
 
-static void narrow(const float *from, uint32_t type, void *to, uint64_t at, uint64_t count)
+/* F32 and F16 are a slot of a cache. */
+static void narrow(const struct sdk_call *call, const float *from, uint32_t type, void *to, uint64_t at, uint64_t count)
 {
-    uint16_t *halves = (uint16_t *)to + at;
+    const struct cpu_device *device = call->device;
+    const struct cpu_cache cache = {(char *)to + at * (cpu_is_half(type) ? 2 : 4), type, .row = count};
+    const int32_t slot = 0;
 
-    for (uint64_t i = 0; i < count; i++) {
-        switch (type) {
-        case ACCEL_F16:
-            halves[i] = accel_f16_from_f32(from[i]);
-            break;
-        case ACCEL_BF16:
-            halves[i] = accel_bf16_from_f32(from[i]);
-            break;
-        case ACCEL_I32:
-            ((int32_t *)to)[at + i] = cut(from[i]);
-            break;
-        default:
-            ((float *)to)[at + i] = from[i];
-        }
-    }
+    if (type == ACCEL_F32 || type == ACCEL_F16)
+        device->kernels.cache_write(from, &slot, &cache, 0, 1);
+    for (uint64_t i = 0; type == ACCEL_BF16 && i < count; i++)
+        ((uint16_t *)to)[at + i] = accel_bf16_from_f32(from[i]);
+    for (uint64_t i = 0; type == ACCEL_I32 && i < count; i++)
+        ((int32_t *)to)[at + i] = cut(from[i]);
 }
 
 static bool is_cast_type(uint32_t type)
 {
-    return type == ACCEL_F32 || type == ACCEL_I32 || is_half(type);
+    return type == ACCEL_F32 || type == ACCEL_I32 || cpu_is_half(type);
 }
 
 const char *cpu_cast_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
@@ -89,8 +70,8 @@ void cpu_cast_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
 
     for (uint64_t at = begin, count; at < end; at += count) {
         count = cpu_least(SPAN, end - at);
-        widen(x->type, x->planes[0], at, count, span);
-        narrow(span, y->type, y->planes[0], at, count);
+        widen(call, x->type, x->planes[0], at, count, span);
+        narrow(call, span, y->type, y->planes[0], at, count);
     }
 }
 
@@ -110,7 +91,7 @@ struct wide {
 /* Returns whether an input is widened: all halves are, but not W of a matmul. The variant is the operator. */
 static bool is_widened(const struct sdk_call *call, uint32_t input)
 {
-    return call->inputs[input] != NULL && is_half(call->inputs[input]->type) &&
+    return call->inputs[input] != NULL && cpu_is_half(call->inputs[input]->type) &&
            !(call->variant == ACCEL_OP_MATMUL && input == 1);
 }
 
@@ -179,10 +160,10 @@ const char *cpu_half_check(const struct sdk_kernel *kernel, const struct sdk_nod
             continue;
         if (is_matrix && cpu_weight_of(value->type) < 0)
             return "no kernel for this type of weights";
-        if (!is_matrix && value->type != ACCEL_F32 && !is_half(value->type))
+        if (!is_matrix && value->type != ACCEL_F32 && !cpu_is_half(value->type))
             return "inputs have to be F32, F16 or BF16";
     }
-    return is_half(sdk_output(node, 0)->type) ? NULL : "activations in F32 have weights of vectors in F32";
+    return cpu_is_half(sdk_output(node, 0)->type) ? NULL : "activations in F32 have weights of vectors in F32";
 }
 
 uint32_t cpu_half_describe(const struct sdk_call *call, char *name, uint32_t size)
@@ -237,7 +218,7 @@ void cpu_half_run(const struct sdk_call *call, uint32_t thread, uint32_t threads
         if (!is_widened(call, i))
             continue;
         sdk_split(elements_of(call->inputs[i]), SPAN, thread, threads, &begin, &end);
-        widen(call->inputs[i]->type, call->inputs[i]->planes[0], begin, end - begin,
+        widen(call, call->inputs[i]->type, call->inputs[i]->planes[0], begin, end - begin,
               (float *)wide.inputs[i].planes[0] + begin);
     }
     sdk_barrier_wait(call->barrier);
@@ -252,6 +233,6 @@ void cpu_half_run(const struct sdk_call *call, uint32_t thread, uint32_t threads
     }
     sdk_barrier_wait(call->barrier);
     sdk_split(elements_of(&wide.output), SPAN, thread, threads, &begin, &end);
-    narrow((const float *)wide.output.planes[0] + begin, call->outputs[0]->type, call->outputs[0]->planes[0], begin,
-           end - begin);
+    narrow(call, (const float *)wide.output.planes[0] + begin, call->outputs[0]->type, call->outputs[0]->planes[0],
+           begin, end - begin);
 }

@@ -126,15 +126,10 @@ static const char *cpu_why_not_rounded(const struct cpu_device *device, uint32_t
                                                                : "the instructions in use have no products of BF16";
 }
 
-static uint32_t code_bits(uint32_t type)
-{
-    return ACCEL_IS_PLANAR(type) ? ACCEL_PLANAR_BITS(type) : type == ACCEL_Q8_0 ? 8 : 0;
-}
-
 /* Returns why no kernel rounds rows of x with one scale each, or NULL. */
 static const char *why_not_by_row(const struct cpu_device *device, uint32_t type, uint32_t rounding)
 {
-    if (rounding != ACCEL_Q8_ROW || code_bits(type) != 8)
+    if (rounding != ACCEL_Q8_ROW || cpu_code_bits(type) != 8)
         return "the node does not allow one scale for a row of activations, or codes of weights have less than 8 bits";
     return device->kernels.product[CPU_GEMM8_ROW][cpu_weight_of(type)] != NULL
                ? NULL

@@ -113,6 +113,17 @@ static inline uint64_t cpu_time(const struct sdk_call *call, uint64_t operations
     return device->kernels.isa == CPU_ISA_SCALAR ? operations : operations / rate;
 }
 
+/* Returns the bits of a code of Q8_0 and of planar types, 0 for other types. */
+static inline uint32_t cpu_code_bits(uint32_t type)
+{
+    return ACCEL_IS_PLANAR(type) ? ACCEL_PLANAR_BITS(type) : type == ACCEL_Q8_0 ? 8 : 0;
+}
+
+static inline bool cpu_is_half(uint32_t type)
+{
+    return type == ACCEL_F16 || type == ACCEL_BF16;
+}
+
 static inline uint64_t cpu_least(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;

@@ -90,6 +90,8 @@ static void do_item(const struct cpu_attention *call, size_t item)
         if (!key_position(call, &view, i, &j))
             continue;
         float score = score_of(call, &view, item, j);
+        if (score == -INFINITY)
+            continue;
         float next = score > most ? score : most;
         float rescale = expf(most - next), weight = expf(score - next);
         for (size_t e = 0; e < call->value_size; e++)
@@ -155,13 +157,13 @@ void cpu_attention_merge(const float *partial, size_t parts, size_t items, size_
         memset(out, 0, value_size * sizeof(float));
         for (size_t p = 0; p < parts; p++) {
             const float *from = partial + (p * items + item) * width;
-            /* A part without keys has the score -infinity, as have all parts of a row without keys. */
-            const float weight = from[1] > 0 ? expf(from[0] - most) : 0;
+            /* A part without keys has the score -infinity, as have all parts of a row without keys. A NaN stays. */
+            const float weight = from[1] != 0 ? expf(from[0] - most) : 0;
             sum += weight * from[1];
-            if (weight > 0)
+            if (weight != 0)
                 add_scaled(out, from + 2, weight, value_size);
         }
-        if (sum > 0)
+        if (sum != 0)
             for (size_t i = 0; i < value_size; i++)
                 out[i] /= sum;
         if (stats) {

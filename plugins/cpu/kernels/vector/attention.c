@@ -85,8 +85,7 @@ static void mask_scores(const struct cpu_attention *call, const struct block *bl
             score[j] = -INFINITY;
 }
 
-/* Turns the scores of one row, not all of them masked, into weights; returns the factor that rescales its earlier sums.
- */
+/* Turns the scores of one row into weights, of -infinity into 0; returns the factor that rescales its earlier sums. */
 static float softmax_row(const struct cpu_attention *call, struct block *block, size_t r, size_t first, float *score)
 {
     vf most = v_set(-INFINITY), sums = {0};
@@ -94,8 +93,9 @@ static float softmax_row(const struct cpu_attention *call, struct block *block, 
     for (size_t j = 0; j < KEYS; j += VN)
         most = v_max(most, v_load(score + j));
     const float here = v_most(most), before = block->most[r], next = here > before ? here : before;
+    const float base = next == -INFINITY ? 0 : next;
     for (size_t j = 0; j < KEYS; j += VN) {
-        vf weight = v_exp(v_load(score + j) - next);
+        vf weight = v_exp(v_load(score + j) - base);
         v_store(score + j, weight);
         sums += weight;
     }
@@ -212,13 +212,8 @@ static void do_tile(const struct cpu_attention *call, struct block *block, const
     const size_t count = score_keys(call, block, tiles, t, kv_head, &first, s);
     if (count == 0)
         return;
-    for (size_t r = 0; r < block->count; r++) {
-        rescale[r] = 1;
-        if (block->visible[r] != 0)
-            rescale[r] = softmax_row(call, block, r, first, s->score[r]);
-        else
-            memset(s->score[r], 0, sizeof(s->score[r]));
-    }
+    for (size_t r = 0; r < block->count; r++)
+        rescale[r] = softmax_row(call, block, r, first, s->score[r]);
     if (s->v_codes) {
         add_codes(&call->v, s, block->count, count, at, size, tiles->padded_v, rescale);
     } else {

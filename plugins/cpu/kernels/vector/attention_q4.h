@@ -33,13 +33,9 @@ CPU_INLINE float largest_of(const float *q, size_t size)
 {
     const __m256 sign = _mm256_set1_ps(-0.0f);
     __m256 most = _mm256_setzero_ps();
-    float lanes[8], largest = 0;
     for (size_t i = 0; i < size; i += 8)
         most = _mm256_max_ps(most, _mm256_andnot_ps(sign, _mm256_loadu_ps(q + i)));
-    _mm256_storeu_ps(lanes, most);
-    for (size_t l = 0; l < 8; l++)
-        largest = lanes[l] > largest ? lanes[l] : largest;
-    return largest;
+    return max8(most);
 }
 
 /* Rounds eight elements of a row, and returns the sum of their codes. */
