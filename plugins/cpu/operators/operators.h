@@ -49,7 +49,8 @@ struct cpu_products {
 void cpu_products_prepare(const struct sdk_call *call, void *prepared);
 /* Returns the kernel for `rows` rows of a call, whose prepared bytes, if any, begin with struct cpu_products. */
 struct cpu_product cpu_product_at(const struct sdk_call *call, uint64_t rows);
-/* Describes the kernel for `rows` rows, for sdk_kernel.describe. */
+/* Describes the kernel for `rows` rows, for sdk_kernel.describe: "gemm8 avx2", with "x q8" if x is rounded less than
+ * `variant` allows. */
 uint32_t cpu_product_describe(const struct sdk_call *call, uint32_t variant, uint64_t rows, char *name, uint32_t size);
 /* Returns the bytes of staged rows; of CPU_ACT_NONE, those of a copy. */
 uint64_t cpu_act_bytes(uint32_t kind, uint64_t rows, uint64_t width);
