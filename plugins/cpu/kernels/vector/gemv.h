@@ -20,7 +20,13 @@ struct act_rows {
 /* Broadcasts p[0] to the low half and p[1] to the high half. */
 CPU_INLINE __m256 two_floats(const float *p)
 {
+#if defined(CPU_BUILD_NEON)
     return _mm256_set_m128(_mm_broadcast_ss(p + 1), _mm_broadcast_ss(p));
+#else
+    double both;
+    memcpy(&both, p, sizeof(both));
+    return _mm256_permutevar_ps(_mm256_castpd_ps(_mm256_set1_pd(both)), _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1));
+#endif
 }
 
 /* Multiplies 32 unsigned codes with 32 of x and sums them to 8 integers. */
