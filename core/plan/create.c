@@ -468,6 +468,8 @@ int32_t accel_plan_create(struct accel_context *context, const struct accel_plan
     code = choose(plan, request, error);
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && code == ACCEL_OK; i++)
         code = steps[i](plan, error);
+    if (code == ACCEL_OK)
+        accel_plan_note_variant(plan);
     code = accel_plan_finish(plan, code, error);
     if (code != ACCEL_OK) {
         accel_plan_free(plan);

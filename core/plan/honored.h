@@ -49,6 +49,9 @@ const struct accel_option *accel_plan_option_of(const struct accel_plan *plan, c
 /** Opens the device of the plan with its options, unless it is open. */
 int32_t accel_plan_need_opened(struct accel_plan *plan, struct accel_error *error);
 
+/** Stores the variant: settings, driver options and weight types that runs must share to be compared. */
+void accel_plan_note_variant(struct accel_plan *plan);
+
 /** Rebuilds the hints: settings that a run does not honor, and past errors and a range of speed from the history.
  * An unreadable history is a hint, never a failure. */
 int32_t accel_plan_rebuild_hints(struct accel_plan *plan, struct accel_error *error);

@@ -281,9 +281,8 @@ static void add_types(const struct accel_plan *plan, struct accel_strbuf *text)
     }
 }
 
-/* Stores the variant: settings, driver options and weight types that runs must share to be compared. Settings of
- * `rare` are in it where they differ from the default. */
-static void note_variant(struct accel_plan *plan)
+/* Settings of `rare` are in it where they differ from the default. */
+void accel_plan_note_variant(struct accel_plan *plan)
 {
     static const char *const keys[] = {"context",   "batch",     "sequences",           "weights.load",
                                        "kv.type.k", "kv.type.v", "compute.activations", "cpu.threads"};
@@ -326,7 +325,7 @@ int32_t accel_plan_rebuild_hints(struct accel_plan *plan, struct accel_error *er
     const char *model = accel_plan_model(plan);
     int32_t code;
     plan->hints.count = plan->speeds.count = 0;
-    note_variant(plan);
+    accel_plan_note_variant(plan);
     code = accel_plan_hint_unhonored(plan, error);
     if (code == ACCEL_OK)
         code = accel_history_find(plan->context, ACCEL_HISTORY_RUN, *model ? model : "-", place_of(plan), RECORDS,

@@ -32,7 +32,7 @@ const struct accel_option cpu_layout_types_option = {
     .text = "",
 };
 
-_Static_assert(CPU_WEIGHTS <= 64, "a type is a bit");
+_Static_assert(CPU_PLANAR < 64, "a type that may be packed is a bit, and the last bit is that of no type (driver.c)");
 
 static bool is_packable(uint32_t isa, uint32_t type)
 {

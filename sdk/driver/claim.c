@@ -73,7 +73,7 @@ const struct sdk_kernel *sdk_select_kernel(const struct sdk_device *device, cons
     return NULL;
 }
 
-#define KERNEL_NAME 96 /* bytes of a kernel's name with what computes it */
+#define KERNEL_NAME 128 /* bytes of a kernel's name with what computes it */
 
 /* Describes what computes a node whose dims are constants, after the kernel's name. */
 static void describe_node(const struct sdk_device *device, const struct accel_graph *graph, uint32_t index,

@@ -145,6 +145,9 @@ is "$(value rows.9.multiply_adds.int8)" 262144.0 "multiply-adds of 8 bits"
 is "$(value rows.11.multiply_adds.int4)" 262144.0 "multiply-adds of 4 bits"
 is "$(value rows.13.multiply_adds.int8_row)" 262144.0 "multiply-adds with one scale for a row of activations"
 positive rows.8.seconds.0 rows.11.time.median
+try 0 "$accelctl" bench operators --rounds 1 --type q4_0 --shape 1x64x256 --set compute.activations=f32 --json
+is "$(value facts.settings | grep -c 'compute.activations f32, ')" 1 "settings of operators: $(value facts.settings)"
+is "$(value rows.0.name) $(value rows.0.multiply_adds.f32)" "matmul q4_0 1x64x256 16384.0" "activations that are not rounded"
 try 0 "$accelctl" bench operators --rounds 1 --operator rms_norm,rotary,gate,add,softmax,embed,argmax,attention \
     --length 64 --json
 is "$(rows | wc -l | tr -d ' ')" 10 "other operators"
@@ -297,8 +300,19 @@ if "$accelctl" bench operators --explain --shape 1x64x256 --set cpu.isa=avx2 >/d
     try 0 "$accelctl" bench operators --explain --type q8_g64,q8_g32 --shape 16x64x256,17x64x256 --set cpu.isa=avx2 \
         --set cpu.layout=rows --set compute.activations=q8_row
     is "$(sed -n '2,$s/.*256 *//p' "$work/out" | tr '\n' ';')" \
-        "matmul planar x q8_row: gemm8 avx2;matmul planar x q8_row: gemm8_row avx2;matmul q8_g32 x q8: gemm8 avx2;matmul q8_g32 x q8: gemm8 avx2;" \
+        "matmul planar x q8_row: gemm8 avx2, x q8;matmul planar x q8_row: gemm8_row avx2;matmul q8_g32 x q8: gemm8 avx2;matmul q8_g32 x q8: gemm8 avx2;" \
         "kernels with one scale for a row"
+    # What is staged in place of what may be: with many rows codebooks are multiplied as floats.
+    try 0 "$accelctl" bench operators --explain --type nf4_g64 --shape 1x64x256,512x64x256 --set cpu.isa=avx2
+    is "$(sed -n '2,$s/.*256 *//p' "$work/out" | tr '\n' ';')" \
+        "matmul codebook x q8: gemv_unpacked avx2;matmul codebook x q8: gemm32 avx2, x f32;" "kernels of a codebook"
+    # Activations that may not be rounded, of experts too.
+    try 0 "$accelctl" bench operators --explain --operator matmul,expert_matmul --type q4_0 --set cpu.isa=avx2 \
+        --set compute.activations=f32
+    is "$(sed -n '2,$s/.*matmul.* x //p' "$work/out" | sed 's/[:,].*//' | sort -u)" f32 "activations that may not be rounded"
+    try 0 "$accelctl" bench operators --explain --operator expert_matmul --type q8_g64 --set cpu.isa=avx2 \
+        --set compute.activations=q8_row
+    has "expert matmul x q8_row: avx2, by rows of an expert: gemv_planar, from 5 gemm8, from 17 gemm8_row"
     # Operators that stage rows of their own: the kernel of a block of places, and those by the rows of an expert.
     try 0 "$accelctl" bench operators --explain --operator conv,expert_matmul --set cpu.isa=avx2 --set cpu.layout=rows
     has "conv x f32: gemm32 avx2"

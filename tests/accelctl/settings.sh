@@ -224,7 +224,7 @@ layers batch --json
 is "$(value value) $(value origin.losers.#) $(value origin.losers.2.place)" "112 7 environment ACCEL_BATCH" "the layers in JSON"
 layers cpu.layout
 is "$(sed -n 's/^  \(from\|over\)  *//p' "$work/out" | sed "s|$work/||;s|[^ ]*/profiles/||;s/  */ /g" | tr '\n' ';')" \
-    "environment ACCEL_CPU_LAYOUT;rows layers/accel.yaml:4;panels layers/user/accel/accel.yaml:4;auto cpu.yaml:21;rows built in the driver cpu;cpu.yaml:27;built in the driver cpu;" \
+    "environment ACCEL_CPU_LAYOUT;rows layers/accel.yaml:4;panels layers/user/accel/accel.yaml:4;auto cpu.yaml:23;rows built in the driver cpu;cpu.yaml:29;built in the driver cpu;" \
     "the layers of an option"
 layers layout
 is "$(head -n 1 "$work/out")" "cpu.layout = panels" "an option without the name of its driver"

@@ -253,11 +253,74 @@ static void packed_weights_have_rounded_activations(void **state)
     }
 }
 
+/* What a product is chosen by: a type, how far x may be rounded, the layout. */
+enum { WAYS = 6 * CPU_TYPES };
+
+/* The limits of an ISA that is not in the build decide over the kernels of AVX2. */
+static void fill(struct cpu_kernels *kernels, uint32_t isa)
+{
+    cpu_kernels_fill(kernels, cpu_isa_is_built(isa) ? isa : CPU_ISA_AVX2);
+    kernels->isa = isa;
+}
+
+static struct cpu_product product_of(const struct cpu_kernels *kernels, uint32_t way, size_t rows, size_t k)
+{
+    return cpu_product_of(kernels, cpu_type_at(way / 6), way % 3, way % 6 >= 3, rows, k);
+}
+
+/* Every kernel of the table runs for some rows. kernels.def lists kernels of unpacked weights by the column `code`, and
+ * so for types, too, which GEMV_ROW4 unpacks. No aarch64 kernel reads packed weights. */
+static void every_kernel_is_chosen(void **state)
+{
+    (void)state;
+    for (uint32_t isa = 0; isa < CPU_ISA_COUNT; isa++) {
+        bool chosen[CPU_PRODUCTS][CPU_WEIGHTS] = {{false}};
+        struct cpu_kernels kernels;
+
+        fill(&kernels, isa);
+        for (uint32_t way = 0; way < WAYS; way++)
+            for (size_t i = 0; i < 2 * (CPU_PRODUCT_ROWS + 1); i++) {
+                const struct cpu_product product = product_of(&kernels, way, i / 2 + 1, i % 2 == 0 ? 256 : 65536);
+
+                if (product.run != NULL)
+                    chosen[product.family][cpu_weight_of(cpu_type_at(way / 6))] = true;
+            }
+        for (uint32_t f = 0; f < CPU_PRODUCTS; f++)
+            for (uint32_t w = 0; w < CPU_WEIGHTS; w++)
+                if (kernels.product[f][w] != NULL && !chosen[f][w] &&
+                    (f != CPU_GEMV_UNPACKED || kernels.product[CPU_GEMV_ROW4][w] == NULL) &&
+                    (f != CPU_GEMV_PACKED || isa < CPU_ISA_NEON))
+                    fail_msg("%s %s: no rule chooses it for slot %u", cpu_product_name(f), cpu_isa_name(isa), w);
+    }
+}
+
+/* Products are prepared for up to CPU_PRODUCT_ROWS rows, the last one for all more. */
+static void many_rows_have_one_kernel(void **state)
+{
+    (void)state;
+    for (uint32_t isa = 0; isa < CPU_ISA_COUNT; isa++) {
+        struct cpu_kernels kernels;
+
+        fill(&kernels, isa);
+        for (uint32_t way = 0; way < WAYS; way++) {
+            cpu_matmul_fn *const last = product_of(&kernels, way, CPU_PRODUCT_ROWS, 256).run;
+
+            for (size_t rows = CPU_PRODUCT_ROWS + 1; rows <= 600; rows++)
+                if (product_of(&kernels, way, rows, 256).run != last)
+                    fail_msg("%s, type 0x%x: %u rows have a kernel other than %u rows", cpu_isa_name(isa),
+                             cpu_type_at(way / 6), (unsigned)rows, CPU_PRODUCT_ROWS);
+        }
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_claimed_runs), cmocka_unit_test(table_decides),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_claimed_runs),
+                                       cmocka_unit_test(table_decides),
                                        cmocka_unit_test(gathered_rows_are_rounded_as_allowed),
-                                       cmocka_unit_test(packed_weights_have_rounded_activations)};
+                                       cmocka_unit_test(packed_weights_have_rounded_activations),
+                                       cmocka_unit_test(every_kernel_is_chosen),
+                                       cmocka_unit_test(many_rows_have_one_kernel)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,7 +77,8 @@ typedef void cpu_quantize_fn(const float *x, size_t stride, size_t k, const stru
 
 /* ---- act_f32 ---- */
 
-/* Rows of x from which on matmul stages act_f32; fewer rows are read in place. */
+/* Rows of x from which on matmul stages act_f32, more with weights in F16 and BF16 (products.c); fewer rows are read in
+ * place. */
 #define CPU_ACT_F32_FROM 6u
 
 /* Rows are staged in multiples of this. */
@@ -95,7 +96,8 @@ typedef void cpu_arrange_fn(const float *x, size_t stride, size_t rows, size_t k
 /* Row stride and row count of act_bf16 are multiples of this. */
 #define CPU_ACT_BF16_ROWS 32u
 
-/* Rows of x from which on BF16 products are faster, on ISAs that have them: quantized weights, and F16 and BF16. */
+/* Rows of x from which on matmul stages act_bf16 on ISAs with BF16 products: CPU_ACT_BF16_FROM with quantized weights,
+ * CPU_ACT_BF16_FROM_HALF with F16 and BF16. */
 #define CPU_ACT_BF16_FROM 24u
 #define CPU_ACT_BF16_FROM_HALF 10u
 

@@ -26,7 +26,7 @@ cpu_kernels_float = $(cpu_kernels_plain) %D%/vector/vec.h %D%/vector/simd.h %D%/
 	%D%/vector/attention_staged.h %D%/vector/attention_q4.h %D%/vector/gemm32.h %D%/vector/gemm_float.h %D%/vector/pointwise.c \
 	%D%/vector/rows.c %D%/vector/attention.c %D%/vector/matmul.c %D%/vector/quantize.c %D%/vector/gemm32.c
 cpu_kernels_codes = %D%/vector/planar.h %D%/vector/gemv.h %D%/vector/row4.h %D%/vector/gemv_row4.h \
-	%D%/avx2/fields.h %D%/vector/gemm.h %D%/vector/lanes.h %D%/vector/gemm_core.h %D%/vector/gemm_fill.h \
+	%D%/vector/gemv_k_fields.h %D%/vector/gemm.h %D%/vector/lanes.h %D%/vector/gemm_core.h %D%/vector/gemm_fill.h \
 	%D%/vector/gemv_unpacked.c %D%/vector/gemv_k.c \
 	%D%/vector/gemv_planar.c %D%/vector/gemm.c %D%/vector/gemm_core.c %D%/vector/table.c
 cpu_kernels_vector = $(cpu_kernels_float) $(cpu_kernels_codes)

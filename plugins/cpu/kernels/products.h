@@ -39,7 +39,7 @@ enum cpu_product_family {
 #define CPU_K_TYPES(X) X(Q2_K, q2_k) X(Q3_K, q3_k) X(Q4_K, q4_k) X(Q5_K, q5_k) X(Q6_K, q6_k)
 #define CPU_GEMV_K_TYPES(X) CPU_K_TYPES(X) X(IQ4_XS, iq4_xs)
 #define CPU_ROW4_UNPACKED(X) X(Q5_0, q5_0) X(Q5_1, q5_1) X(IQ4_NL, iq4_nl)
-#define CPU_GEMV_PLANAR_TYPES(X) CPU_PLANAR_OWN(X) X(PLANAR, planar) X(PLANAR_A, planar_a)
+#define CPU_GEMV_PLANAR_TYPES(X) X(Q8_G128, q8_g128) X(Q4_G128, q4_g128) X(PLANAR, planar) X(PLANAR_A, planar_a)
 #define CPU_GEMV_PACKED_TYPES(X)                                                                                       \
     X(Q4_0, 4) X(Q4_1, 4_minimum) X(Q8_0, 8) X(Q8_G32, 8) X(Q8_G128, 8) X(Q4_G32, 4) X(Q4_G128, 4) CPU_K_TYPES(X)
 #define CPU_GEMM_ROW_TYPES(X) X(Q8_G128, q8_g128) X(PLANAR, planar)
@@ -53,6 +53,9 @@ enum cpu_product_family {
 
 /* Most values of x that GEMV kernels arrange on the stack. */
 #define CPU_GEMV_VALUES 32768u
+
+/* Most rows of x of AVX2 GEMV with packed blocks of 256 weights. */
+#define CPU_GEMV_PACKED_256_ROWS 2u
 
 struct cpu_matmul;
 struct cpu_kernels;

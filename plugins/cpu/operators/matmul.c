@@ -261,13 +261,21 @@ void cpu_matmul_prepare(const struct sdk_call *call, void *memory)
     cpu_matmul_of(call, cpu_variant_weight(call->variant), prepared->product.act, call->staged, &prepared->matmul);
 }
 
+static const char *const acts[] = {"f32", "q8", "q8_row", "f32", "bf16"}; /* CPU_ACT_... */
+
 uint32_t cpu_product_describe(const struct sdk_call *call, uint32_t variant, uint64_t rows, char *name, uint32_t size)
 {
     const struct cpu_device *device = call->device;
     const struct cpu_product product = cpu_product_for(device, variant, call->inputs[1], rows);
+    const char *allowed = (variant & CPU_BY_ROW) != 0                        ? "q8_row"
+                          : (variant & CPU_ROUNDED) == 0                     ? "f32"
+                          : cpu_weight_of(call->inputs[1]->type) <= CPU_BF16 ? "bf16"
+                                                                             : "q8";
+    const bool is_as_allowed = strcmp(acts[product.act], allowed) == 0;
 
-    snprintf(name, size, "%s %s%s", cpu_product_name(product.family), cpu_isa_name(device->kernels.isa),
-             call->inputs[1]->packed != NULL ? ", panels" : "");
+    snprintf(name, size, "%s %s%s%s%s", cpu_product_name(product.family), cpu_isa_name(device->kernels.isa),
+             call->inputs[1]->packed != NULL ? ", panels" : "", is_as_allowed ? "" : ", x ",
+             is_as_allowed ? "" : acts[product.act]);
     return ACCEL_VARIANT_OWN + product.family;
 }
 

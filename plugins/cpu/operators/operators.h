@@ -42,7 +42,8 @@ struct cpu_prepared {
  */
 struct cpu_product cpu_product_for(const struct cpu_device *device, uint32_t variant, const struct sdk_tensor *w,
                                    uint64_t rows);
-/* Describes the kernel for `rows` rows, for sdk_kernel.describe. */
+/* Describes the kernel for `rows` rows, for sdk_kernel.describe: "gemm8 avx2", with "x q8" if x is rounded less than
+ * `variant` allows. */
 uint32_t cpu_product_describe(const struct sdk_call *call, uint32_t variant, uint64_t rows, char *name, uint32_t size);
 /* Returns the bytes of staged rows; of CPU_ACT_NONE, those of a copy. */
 uint64_t cpu_act_bytes(uint32_t kind, uint64_t rows, uint64_t width);

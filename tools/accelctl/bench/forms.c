@@ -35,8 +35,7 @@ static const struct bench_form forms[] = {
     {ACCEL_OP_RESIZE, "24x24 to 37x37x256", "f:1,24,24,256",
      FORM(resize, .mode = ACCEL_RESIZE_LINEAR, .extent = {37, 37})},
     {ACCEL_OP_TOP_K, "8 of 512x128", "f:512,128", FORM(top_k, .k = 8)},
-    {ACCEL_OP_EXPERT_MATMUL, "64x4 512x1024", "f:64,1024 W:16384,1024 i:64,4%32",
-     FORM(expert_matmul, .rounding = ACCEL_Q8_0, .experts = 32)},
+    {ACCEL_OP_EXPERT_MATMUL, "64x4 512x1024", "f:64,1024 W:16384,1024 i:64,4%32", FORM(expert_matmul, .experts = 32)},
     {ACCEL_OP_DENSE_ATTENTION, "577 of 577, 16x64", "f:577,16,64 f:577,16,64 f:577,16,64 i:2/577 i:2/577",
      FORM(dense_attention, .scale = 0.125f)},
 };

@@ -139,6 +139,12 @@ static int32_t build_form(struct graph_builder *g)
 
         return code == ACCEL_OK ? accel_builder_output(g->builder, value, "y", g->error) : code;
     }
+    if (g->what->op == ACCEL_OP_EXPERT_MATMUL) {
+        struct accel_expert_matmul how = *(const struct accel_expert_matmul *)g->what->form->attributes;
+
+        how.rounding = g->what->rounding;
+        return add_node(g, accel_op_name(g->what->op), &how);
+    }
     return add_node(g, accel_op_name(g->what->op), g->what->form->attributes);
 }
 

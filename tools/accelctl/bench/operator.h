@@ -44,7 +44,7 @@ uint32_t bench_form_inputs(const struct bench_form *form, struct bench_input *in
 /* Operator to run; rows are tokens. */
 struct bench_operator {
     uint32_t op;
-    const struct bench_form *form; /* or NULL; with it the rest is 0, but for the type of its weight W */
+    const struct bench_form *form; /* or NULL; with it the rest is 0, but for the type of its weight W and `rounding` */
     uint32_t type;                 /* of the weight, of the table, or of keys and values */
     uint64_t m;                    /* rows */
     uint64_t n;                    /* of matmul and embed: rows of the weight; of others the width of a row */

@@ -80,7 +80,7 @@ static uint32_t read_shape(const char *text, struct bench_operator *what)
 
 static int append_matmul(struct list *list, const struct bench *bench, uint32_t type)
 {
-    struct bench_operator what = {.op = ACCEL_OP_MATMUL, .type = type, .k = 2048, .rounding = ACCEL_Q8_0};
+    struct bench_operator what = {.op = ACCEL_OP_MATMUL, .type = type, .k = 2048};
 
     for (const char *at = bench->chosen->shapes; at != NULL; at = strchr(at, ',')) {
         at += *at == ',';
@@ -158,8 +158,7 @@ static void append_others(struct list *list, const struct bench *bench)
                                            .heads = 32,
                                            .kv_heads = 4,
                                            .size = 64,
-                                           .length = bench->lengths.items[i],
-                                           .rounding = ACCEL_Q8_0});
+                                           .length = bench->lengths.items[i]});
     for (uint32_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         if (rows[i].op != ACCEL_OP_EMBED || bench->chosen->types == NULL)
             append(list, bench, rows[i]);
@@ -194,14 +193,20 @@ static int make_request(struct bench *bench, struct request *request)
     return code;
 }
 
-/* Rounds activations of matmuls as the settings have it, if that is coarser than blocks. */
+/* Rounds activations as compute.activations states, as sessions do, unless the graph of a model states it; attention
+ * knows blocks of 8 bits alone. */
 static void apply_activations(const struct accel_plan *plan, struct list *list)
 {
-    if (accel_plan_setting_find(plan, "compute.activations")->word != ACCEL_WORD_Q8_ROW)
-        return;
-    for (uint32_t i = 0; i < list->count; i++)
-        if (list->items[i].op == ACCEL_OP_MATMUL)
-            list->items[i].rounding = ACCEL_Q8_ROW;
+    const uint32_t word = accel_plan_setting_find(plan, "compute.activations")->word;
+
+    for (uint32_t i = 0; i < list->count; i++) {
+        struct bench_operator *what = &list->items[i];
+
+        if (what->rounding == ACCEL_TYPE_NONE)
+            what->rounding = word == ACCEL_WORD_F32                                        ? ACCEL_F32
+                             : word == ACCEL_WORD_Q8_ROW && what->op != ACCEL_OP_ATTENTION ? ACCEL_Q8_ROW
+                                                                                           : ACCEL_Q8_0;
+    }
 }
 
 static int open_device(struct bench *bench, struct accel_context *context, struct list *list,

@@ -74,15 +74,6 @@ CPU_INLINE void one_block(const struct block32 f, const struct row4 w, const str
     }
 }
 
-/* Broadcasts p[0] to the low half and p[1] to the high half. */
-CPU_INLINE __m256 halves_of(const float *p)
-{
-    double both;
-    memcpy(&both, p, sizeof(both));
-    __m256 v = _mm256_castpd_ps(_mm256_set1_pd(both));
-    return _mm256_permutevar_ps(v, _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1));
-}
-
 /*
  * Adds two blocks of 4-bit codes, one in each half of a vector, so that they share the operations after the products:
  * the low nibbles of both are multiplied with the first 16 of x of both, the high nibbles with the other 16; four
@@ -106,8 +97,8 @@ CPU_INLINE void two_blocks4(const struct block32 f, const struct row4 w, const s
         const int8_t *q = x->q + r * x->k + b * CPU_BLOCK;
         first[r] = load_pair16(q, q + CPU_BLOCK);
         second[r] = load_pair16(q + 16, q + CPU_BLOCK + 16);
-        scale[r] = _mm256_mul_ps(d, halves_of(x->scale + r * x->blocks + b));
-        sums->offset[r] = _mm256_fmadd_ps(from, halves_of(x->sum + r * x->blocks + b), sums->offset[r]);
+        scale[r] = _mm256_mul_ps(d, two_floats(x->scale + r * x->blocks + b));
+        sums->offset[r] = _mm256_fmadd_ps(from, two_floats(x->sum + r * x->blocks + b), sums->offset[r]);
     }
     CPU_UNROLL
     for (size_t j = 0; j < 4; j++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Private to the vector kernels: GEMV, matmul of up to GEMV_ROWS rows of act_q8, bound by the bytes of W. One file per
+ * Private to the vector kernels: GEMV, matmul of few rows of act_q8 (products.c), bound by the bytes of W. One file per
  * family of types. 256-bit instructions for all x86 ISAs, with the dot-product instruction if the ISA has one.
  */
 #ifndef CPU_VECTOR_GEMV_H
@@ -8,17 +8,26 @@
 
 #include "planar.h"
 
-#define GEMV_ROWS 4u                /* maximum rows of x */
-#define GEMV_VALUES CPU_GEMV_VALUES /* maximum values of x: data derived from them lies on the stack */
-
 /* Rows of act_q8, from one on. */
 struct act_rows {
     const int8_t *q;
     const float *scale;
-    const float *sum;
+    const float *sum; /* NULL in gemv_unpacked.c */
     size_t k;
     size_t blocks;
 };
+
+/* Broadcasts p[0] to the low half and p[1] to the high half. */
+CPU_INLINE __m256 two_floats(const float *p)
+{
+#if defined(CPU_BUILD_NEON)
+    return _mm256_set_m128(_mm_broadcast_ss(p + 1), _mm_broadcast_ss(p));
+#else
+    double both;
+    memcpy(&both, p, sizeof(both));
+    return _mm256_permutevar_ps(_mm256_castpd_ps(_mm256_set1_pd(both)), _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1));
+#endif
+}
 
 /* Multiplies 32 unsigned codes with 32 of x and sums them to 8 integers. */
 CPU_INLINE __m256i dot32u(__m256i codes, __m256i x)

@@ -4,11 +4,11 @@
  * Layout: weights in place. Tile: a block of two rows of W with one row of x, whose loads they share: these are the
  * bottleneck (q2_k: 4.0 cycles per 32 weights). Codes are unpacked in registers. Codes are unsigned; zero points are
  * corrected with the sums of x. A scale per 16 weights multiplies in integers (exact: 7 bits times products of at most
- * 15 bits), a scale per 32 is multiplied with the scale of x. With 256 bits avx2/fields.h reads q2_k, q3_k and iq4_xs.
+ * 15 bits), a scale per 32 is multiplied with the scale of x. On x86 gemv_k_fields.h reads q2_k, q3_k and iq4_xs.
  * Bound: bytes of W; operations for q2_k, q3_k and iq4_xs. Measured: doc/benchmark.md, GEMV from the L2 cache.
  */
 #include "finish.h"
-#include "plugins/cpu/kernels/avx2/fields.h"
+#include "gemv_k_fields.h"
 
 #define FIELD_AHEAD 4096u /* prefetch distance of two rows in bytes: the next rows follow these */
 
@@ -215,7 +215,7 @@ CPU_INLINE void gemv(const struct traits traits, const struct cpu_matmul *call, 
     const size_t stride = call->w.stride[0], blocks = call->k / 256;
     struct k_x x;
     x.rows = (struct act_rows){call->act_q8.q, call->act_q8.scale, call->act_q8.sum, call->k, call->k / CPU_BLOCK};
-    if (traits.fine)
+    if (traits.fine && (traits.type != ACCEL_Q3_K || !HAS_FIELDS(traits.type)))
         half_sums(x.rows.q, call->m * call->k, x.half);
     if (HAS_FIELDS(traits.type))
         place_fields(traits.type, call->m * call->k, &x);

@@ -26,6 +26,8 @@
 #define STREAMS_256 2u
 #define BLOCKS_MOST (CPU_PANEL_VALUES / CPU_BLOCK)
 
+_Static_assert(SMALL % CPU_TILE_ROWS == 0 || CPU_GEMV_PACKED_256_ROWS <= SMALL, "small passes begin with a tile");
+
 /* A type; a constant. `block32` types have 4- or 8-bit codes in blocks of 32 (q4_0, q4_1, q8_0, planar). */
 struct codec {
     uint32_t bits; /* of block32; 0: 256 weights */

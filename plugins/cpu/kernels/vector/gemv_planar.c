@@ -10,8 +10,9 @@
 #include "gemv.h"
 
 #define CHUNK 128u
-#define TWO_AHEAD 4096u                            /* prefetch distance of two rows in bytes */
-#define X_VALUES (GEMV_VALUES + GEMV_ROWS * CHUNK) /* rows are padded with zeros to whole chunks */
+#define GEMV_ROWS 4u                                   /* maximum rows of x */
+#define TWO_AHEAD 4096u                                /* prefetch distance of two rows in bytes */
+#define X_VALUES (CPU_GEMV_VALUES + GEMV_ROWS * CHUNK) /* rows are padded with zeros to whole chunks */
 
 /* Type and shape. `bits` is a constant where chunks are multiplied. */
 struct planar {
@@ -28,15 +29,15 @@ struct planar {
 /* x, permuted for chunks. */
 struct planar_x {
     int8_t q[X_VALUES];
-    float scale[X_VALUES / 16];                       /* 8 per chunk, in the order of lane_block */
-    float sum[GEMV_VALUES / 32 + 4 * GEMV_ROWS + 32]; /* per group; rows are sum_stride apart, whole vectors */
+    float scale[X_VALUES / 16];                           /* 8 per chunk, in the order of lane_block */
+    float sum[CPU_GEMV_VALUES / 32 + 4 * GEMV_ROWS + 32]; /* per group; rows are sum_stride apart, whole vectors */
     size_t sum_stride;
 };
 
 /* Scales of a row of W, of groups or of blocks, and the initial sums with each row of x, which correct the zero points.
  */
 struct planar_scales {
-    float d[GEMV_VALUES / 32 + 16];
+    float d[CPU_GEMV_VALUES / 32 + 16];
     __m256 begin[GEMV_ROWS];
 };
 

@@ -32,12 +32,6 @@ CPU_INLINE __m256i dot_block(const struct parts parts, const struct unpacked *un
     return products;
 }
 
-/* Broadcasts p[0] to the low half and p[1] to the high half. */
-CPU_INLINE __m256 two_floats(const float *p)
-{
-    return _mm256_set_m128(_mm_broadcast_ss(p + 1), _mm_broadcast_ss(p));
-}
-
 /* Returns both minima of block g times the sums of x; `scale` is the scale of x. */
 CPU_INLINE __m256 minimum_part(const struct unpacked *unpacked, size_t g, __m256i x, __m256 scale)
 {
@@ -105,8 +99,8 @@ CPU_INLINE void one_row(const struct parts parts, unpack_row_fn *unpack_row, con
         unpack_row(&call->w, j, at, values, spans);
         for (; r < rows; r += PAIR) {
             size_t first = (i + r) * blocks + at / 32;
-            const struct act_rows x = {call->act_q8.q + (i + r) * call->k + at, call->act_q8.scale + first,
-                                       call->act_q8.sum + first, call->k, blocks};
+            const struct act_rows x = {call->act_q8.q + (i + r) * call->k + at, call->act_q8.scale + first, NULL,
+                                       call->k, blocks};
             if (rows - r >= PAIR)
                 accumulate(parts, spans, values, &x, PAIR, sums + r * FINISH_COLUMNS);
             else

@@ -8,19 +8,19 @@
  * zero point of q3_k is subtracted in the initial sums. Codebook values of iq4_xs, which are signed, take the sign of x
  * and are multiplied with its magnitude.
  */
-#ifndef CPU_AVX2_FIELDS_H
-#define CPU_AVX2_FIELDS_H
+#ifndef CPU_VECTOR_GEMV_K_FIELDS_H
+#define CPU_VECTOR_GEMV_K_FIELDS_H
 
-#include "plugins/cpu/kernels/vector/gemv.h"
+#include "gemv.h"
 
 /* Rows of x, and the same permuted for blocks. */
 struct k_x {
     struct act_rows rows;
-    int16_t half[GEMV_VALUES / 16];     /* q2_k, q3_k, q6_k: sums of 16 codes */
-    _Alignas(32) int8_t q[GEMV_VALUES]; /* iq4_xs, per two groups: their first and their last 16 values */
-    int8_t magnitude[GEMV_VALUES];      /* iq4_xs only, in the order of q */
-    int16_t begin[GEMV_VALUES / 8];     /* q3_k only: initial sums of half a block */
-    float scale[GEMV_VALUES / 16];      /* in the order of the sums: 8 per half block, iq4_xs per block */
+    int16_t half[CPU_GEMV_VALUES / 16];     /* q2_k, q6_k, without fields q3_k: sums of 16 codes */
+    _Alignas(32) int8_t q[CPU_GEMV_VALUES]; /* iq4_xs, per two groups: their first and their last 16 values */
+    int8_t magnitude[CPU_GEMV_VALUES];      /* iq4_xs only, in the order of q */
+    int16_t begin[CPU_GEMV_VALUES / 8];     /* q3_k only: initial sums of half a block */
+    float scale[CPU_GEMV_VALUES / 16];      /* in the order of the sums: 8 per half block, iq4_xs per block */
 };
 
 #if defined(CPU_BUILD_NEON)
