@@ -60,7 +60,8 @@ static void put_variables(FILE *out, const struct profile_files *profiles)
     fputs(".SH ENVIRONMENT\nEvery setting has a variable: \\fBACCEL_\\fR and its name in capitals, with '_' for '.', "
           "which takes words in any case. An option of a driver has one, too: \\fBACCEL_CPU_ISA\\fR is the option "
           "\\fBisa\\fR of the driver "
-          "\\fBcpu\\fR. The names below, from the file \\fIenvironment.yaml\\fR of the folder of profiles, set "
+          "\\fBcpu\\fR. An empty variable counts as none; \\fB\\-\\-set cpu.isa=\\fR leaves an option to its driver, "
+          "whatever files and variables set. The names below, from the file \\fIenvironment.yaml\\fR of the folder of profiles, set "
           "settings as well, and are weaker.\n",
           out);
     for (uint32_t i = 0; i < profiles->variable_count; i++) {

@@ -274,12 +274,14 @@ static bool is_decoded(const struct accel_model_tensor *tensor)
     return model_rows_of(tensor, tensor->type, &rows) == ACCEL_OK;
 }
 
+const char quantize_on_request[] = "unchanged on request";
+
 /* Returns why a tensor keeps its type whatever the rules are, or NULL. */
 static const char *reason_to_keep(const struct accel_quantize_options *options, const struct accel_model_tensor *tensor)
 {
     for (uint32_t i = 0; i < options->keep_count; i++)
         if (fnmatch(options->keep[i], tensor->name, 0) == 0)
-            return "unchanged on request";
+            return quantize_on_request;
     if (model_tensor_elements(tensor) == 0)
         return "holds no values";
     return NULL;
@@ -293,6 +295,21 @@ static bool is_transposed_for(const struct name_facts *facts, uint32_t type)
     return facts->is_turned && (accel_format_describe(type, &format) != ACCEL_OK || format.kind != ACCEL_FORMAT_SCALAR);
 }
 
+/* Returns whether the file has the tensor in a quantized type, also if it is read as F16, BF16 or F32. */
+static bool is_rounded(const struct accel_model_tensor *tensor)
+{
+    struct accel_format format;
+    if (strcmp(tensor->stored_type, tensor->type_name) != 0)
+        return true;
+    return accel_format_describe(tensor->type, &format) == ACCEL_OK &&
+           (format.kind != ACCEL_FORMAT_SCALAR || tensor->type == ACCEL_F8_E4M3 || tensor->type == ACCEL_F8_E5M2);
+}
+
+static bool is_wide(uint32_t type)
+{
+    return type == ACCEL_F32 || type == ACCEL_F16 || type == ACCEL_BF16;
+}
+
 /* Returns the type name that the rules give a tensor, or NULL with a reason. */
 static const char *type_by_rules(const struct accel_quantize_job *job, const struct quantize_rules *rules,
                                  uint64_t index, const struct name_facts *facts, uint32_t *out_type)
@@ -304,8 +321,11 @@ static const char *type_by_rules(const struct accel_quantize_job *job, const str
         if (role_fits(&rules->roles[i], facts->role))
             *out_type = rules->roles[i].type;
     /* Norms and biases of several heads or experts have rank 2; operators read vectors in these types. */
-    if (tensor->rank < 2 || strcmp(facts->role, "norm") == 0)
-        return *out_type == ACCEL_F32 || *out_type == ACCEL_F16 || *out_type == ACCEL_BF16 ? NULL : "no matrix";
+    if (tensor->rank < 2 || strcmp(facts->role, "norm") == 0) {
+        if (*out_type == ACCEL_TYPE_NONE && is_rounded(tensor))
+            *out_type = rules->type;
+        return is_wide(*out_type) ? NULL : "no matrix";
+    }
     if (*out_type == ACCEL_TYPE_NONE && is_critical(facts->role))
         *out_type = rules->critical;
     if (*out_type == ACCEL_TYPE_NONE && folder && !is_quantized_in_folder(rules, tensor, facts->role))
@@ -333,16 +353,6 @@ static void name_requested(struct accel_quantize_job *job, uint64_t index, uint3
     snprintf(job->wanted[index], sizeof(job->wanted[index]), "%s", target != NULL ? target->shown : format.name);
     job->rows[index].wanted_name = job->wanted[index];
     job->rows[index].reason = "rows are no whole number of blocks";
-}
-
-/* Returns whether the file has the tensor in a quantized type, also if it is read as F16, BF16 or F32. */
-static bool is_rounded(const struct accel_model_tensor *tensor)
-{
-    struct accel_format format;
-    if (strcmp(tensor->stored_type, tensor->type_name) != 0)
-        return true;
-    return accel_format_describe(tensor->type, &format) == ACCEL_OK &&
-           (format.kind != ACCEL_FORMAT_SCALAR || tensor->type == ACCEL_F8_E4M3 || tensor->type == ACCEL_F8_E5M2);
 }
 
 static void keep(struct accel_quantize_row *row, const struct accel_model_tensor *tensor, const char *reason)

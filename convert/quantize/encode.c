@@ -141,6 +141,24 @@ static int32_t decode_rows(const struct accel_quantize_job *job, struct quantize
     return ACCEL_OK;
 }
 
+int32_t quantize_check(const struct accel_quantize_job *job, struct quantize_chunk *chunk, struct accel_error *error)
+{
+    const struct accel_model_tensor *tensor = accel_model_file_tensor(job->file, chunk->tensor);
+    const uint64_t begin = chunk->row, bytes = chunk->rows;
+    struct model_rows from;
+    int32_t code = ACCEL_OK;
+    /* Whose type cannot be decoded is copied unread. */
+    if (model_rows_of(tensor, tensor->type, &from) != ACCEL_OK || from.width == 0)
+        return ACCEL_OK;
+    code = quantize_buffer_grow(&chunk->values, from.width * sizeof(float), accel_model_file_path(job->file), error);
+    chunk->rows = 1;
+    for (chunk->row = 0; chunk->row < from.rows && code == ACCEL_OK; chunk->row++)
+        code = decode_rows(job, chunk, error);
+    chunk->row = begin;
+    chunk->rows = bytes;
+    return code;
+}
+
 /* ---- encoding ---- */
 
 static int32_t compensate(const struct accel_quantize_job *job, const struct quantize_way *way,

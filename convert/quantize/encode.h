@@ -55,6 +55,9 @@ int32_t quantize_read(const struct accel_quantize_job *job, struct quantize_chun
 /* Releases mapped pages that are no longer needed. */
 void quantize_release(const struct accel_quantize_job *job, const unsigned char *data, uint64_t bytes);
 
+/* Decodes a tensor that is copied, if its type can be decoded. ACCEL_E_CORRUPT: a value is not finite. */
+int32_t quantize_check(const struct accel_quantize_job *job, struct quantize_chunk *chunk, struct accel_error *error);
+
 /* Fills chunk->out [rows][*out_row_bytes], the planes of a row one after the other. ACCEL_E_CORRUPT: a value is not
  * finite; ACCEL_E_UNSUPPORTED: one is too large for its type, or the type cannot be encoded so. */
 int32_t quantize_encode(const struct accel_quantize_job *job, const struct quantize_way *way,

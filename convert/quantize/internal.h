@@ -19,6 +19,9 @@ struct quantize_places {
 struct quantize_layout;
 struct quantize_statistics;
 
+/* The reason of rows that a pattern of the options keeps, whose bytes are copied unread. */
+extern const char quantize_on_request[];
+
 struct accel_quantize_job {
     const struct accel_model_file *file;
     const struct quantize_layout *layout;

@@ -148,7 +148,11 @@ static int32_t copy(struct run *run, struct quantize_chunk *chunk, struct accel_
     const struct model_gguf_tensor *tensor = &run->job->tensors[chunk->tensor];
     const struct quantize_sums none = {0};
     const unsigned char *data;
-    int32_t code = quantize_read(run->job, chunk, chunk->row, chunk->rows, &data, error);
+    int32_t code = ACCEL_OK;
+    if (chunk->row == 0 && run->job->rows[chunk->tensor].reason != quantize_on_request)
+        code = quantize_check(run->job, chunk, error);
+    if (code == ACCEL_OK)
+        code = quantize_read(run->job, chunk, chunk->row, chunk->rows, &data, error);
     if (code == ACCEL_OK)
         code = model_staged_write(run->staged, tensor->offset + chunk->row, data, chunk->rows, error);
     if (code == ACCEL_OK)

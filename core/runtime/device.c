@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "core/base/error.h"
-#include "core/base/text.h"
 #include "core/boundary/import.h"
 #include "core/plugin/plugin.h"
+#include "core/profile/keys.h"
 #include "core/registry/machine.h"
 #include "core/registry/registry.h"
 
@@ -62,29 +62,32 @@ static int32_t parse_number(const struct accel_option *option, const struct acce
     return ACCEL_OK;
 }
 
-static int32_t parse_flag(const struct accel_named_value *given, struct accel_setting *setting,
-                          struct accel_error *error)
+/* Parses a word of a list, in any case, or a flag, as settings of the core have them. `word` holds its spelling. */
+static int32_t parse_word(const struct accel_option *option, const struct accel_named_value *given,
+                          char word[ACCEL_KEY_LOWER], struct accel_setting *setting, struct accel_error *error)
 {
-    if (strcmp(given->value, "true") == 0 || strcmp(given->value, "1") == 0)
-        setting->integer = 1;
-    else if (strcmp(given->value, "false") != 0 && strcmp(given->value, "0") != 0)
-        return refuse(given, "neither true nor false", error);
+    const bool is_flag = option->type == ACCEL_OPTION_FLAG;
+    const struct accel_setting_row row = {.type = is_flag ? ACCEL_SETTING_FLAG : ACCEL_SETTING_CHOICE,
+                                          .words = is_flag ? "" : option->choices};
+    struct accel_key_value value;
+    char why[300];
+    if (!accel_key_parse(&row, accel_key_spelling(&row, given->value, word), &value, why, sizeof(why)))
+        return refuse(given, why, error);
+    if (is_flag)
+        setting->integer = value.number;
+    else
+        setting->text = value.word;
     return ACCEL_OK;
 }
 
 static int32_t parse_setting(const struct accel_option *option, const struct accel_named_value *given,
-                             struct accel_setting *setting, struct accel_error *error)
+                             char word[ACCEL_KEY_LOWER], struct accel_setting *setting, struct accel_error *error)
 {
     *setting = (struct accel_setting){.name = option->name};
-    if (option->type == ACCEL_OPTION_FLAG)
-        return parse_flag(given, setting, error);
+    if (option->type == ACCEL_OPTION_FLAG || (option->type == ACCEL_OPTION_TEXT && option->choices != NULL))
+        return parse_word(option, given, word, setting, error);
     if (option->type != ACCEL_OPTION_TEXT)
         return parse_number(option, given, setting, error);
-    if (option->choices != NULL && !accel_word_is_among(option->choices, given->value)) {
-        char why[300];
-        snprintf(why, sizeof(why), "allowed are %s", option->choices);
-        return refuse(given, why, error);
-    }
     setting->text = given->value;
     return ACCEL_OK;
 }
@@ -106,10 +109,12 @@ static int32_t refuse_option(const struct accel_driver *driver, const struct acc
     return ACCEL_E_NOT_FOUND;
 }
 
-/* Parses settings; `settings` has capacity for all of `given`. The last setting of a name wins. */
+/* Parses settings; `settings` has capacity for all of `given`, and behind them for their words. The last setting of a
+ * name wins. */
 static int32_t parse_settings(const struct accel_driver *driver, const struct accel_named_value *given, uint32_t count,
                               struct accel_setting *settings, uint32_t *out_count, struct accel_error *error)
 {
+    char(*words)[ACCEL_KEY_LOWER] = (void *)(settings + count);
     *out_count = 0;
     for (uint32_t i = 0; i < count; i++) {
         const struct accel_option *option;
@@ -124,7 +129,7 @@ static int32_t parse_settings(const struct accel_driver *driver, const struct ac
             return refuse_option(driver, &given[i], error);
         while (at < *out_count && strcmp(settings[at].name, option->name) != 0)
             at++;
-        code = parse_setting(option, &given[i], &settings[at], error);
+        code = parse_setting(option, &given[i], words[at], &settings[at], error);
         if (code != ACCEL_OK)
             return code;
         if (at == *out_count)
@@ -249,7 +254,7 @@ int32_t accel_device_open(struct accel_context *context, const char *name, const
     device = (struct accel_device *)object;
     device->listed = listed;
     device->driver = listed->owner->driver->name;
-    parsed = calloc(count + 1, sizeof(*parsed));
+    parsed = calloc((size_t)count + 1, sizeof(*parsed) + ACCEL_KEY_LOWER);
     code = parsed != NULL ? parse_settings(listed->owner->driver, settings, count, parsed, &parsed_count, error)
                           : accel_error_no_memory(error, "for %u settings", count);
     if (code == ACCEL_OK)

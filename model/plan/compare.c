@@ -106,9 +106,11 @@ static int32_t refuse(struct comparison *c, const json_t *then, const json_t *no
     format_value(then, old);
     format_value(now, new);
     mark_cut(origin, snprintf(origin, sizeof(origin), "%s", find_origin(parent)));
-    accel_error_set(c->error, ACCEL_E_REFUSED, "%.160s:%d: %s is %s, and %s when the plan is made again%s%s%s%s",
+    accel_error_set(c->error, ACCEL_E_REFUSED, "%.160s:%d: %s is %s, and %s when the plan is made again%s%s%s%s%s",
                     c->record->path, plan_record_line(c->record, c->ordinal), c->path, old, new,
-                    origin[0] == '\0' ? "" : " (", origin, origin[0] == '\0' ? "" : ")", c->record->changed);
+                    origin[0] == '\0' ? "" : " (", origin, origin[0] == '\0' ? "" : ")",
+                    strcmp(c->path, "facts.model.identity.value") == 0 ? ": the contents of the file differ" : "",
+                    c->record->changed);
     return plan_refuse_difference(c->record, c->error);
 }
 

@@ -213,8 +213,11 @@ static int32_t load(struct plan_record *record, struct accel_error *error)
     struct stat status;
     int32_t code;
 
-    if (fd < 0)
-        return model_fault_errno(error, record->path, "cannot open", errno);
+    if (fd < 0) {
+        code = model_fault_errno(error, record->path, "cannot open", errno);
+        accel_error_remedy(error, "check the path: accelctl plan MODEL --out FILE writes a plan");
+        return code;
+    }
     if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > BYTES_MOST)
         code = malformed(record, "it is no regular file of at most 8 MiB", error);
     else

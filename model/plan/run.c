@@ -340,6 +340,27 @@ static int32_t note_activations(const struct run_planner *p)
     return accel_plan_note(p->plan, &note, p->error);
 }
 
+/* Notes a request for packed weights where the device packs none of this run. */
+static int32_t note_layout(const struct run_planner *p)
+{
+    const struct accel_plan_setting *layout = accel_plan_setting_find(p->plan, "cpu.layout");
+    const struct accel_graph *graph = p->stage->step.graph;
+    const struct accel_plan_note note = {
+        .size = sizeof(note),
+        .level = ACCEL_NOTE_WARN,
+        .key = "cpu.layout",
+        .text = "panels changes nothing: all weights are read in rows, since their types have no panels, or no kernel "
+                "that reads panels follows compute.activations",
+        .remedy = "leave cpu.layout at auto, and compute.activations at q8; doc/run.md lists the types with panels"};
+
+    if (layout == NULL || layout->word != ACCEL_WORD_PANELS || p->session->made_count != 0)
+        return ACCEL_OK;
+    for (uint32_t v = 0; v < graph->value_count; v++)
+        if (graph->values[v]->role == ACCEL_ROLE_WEIGHT && p->stage->in_place[v] == 0)
+            return ACCEL_OK;
+    return accel_plan_note(p->plan, &note, p->error);
+}
+
 int32_t run_planner_place(const struct run_planner *p)
 {
     const struct accel_session *session = p->session;
@@ -383,6 +404,8 @@ int32_t run_planner_place(const struct run_planner *p)
     code = accel_plan_assign_graphs(p->plan, &work, error);
     if (code == ACCEL_OK)
         code = note_activations(p);
+    if (code == ACCEL_OK)
+        code = note_layout(p);
     if (code == ACCEL_OK)
         code = stage_check_expert_limit(stage, error);
     return code == ACCEL_OK ? accel_plan_open_device(p->plan, &stage->device, error) : code;

@@ -85,6 +85,18 @@ one_error "$work/nan.gguf: tensor blk.4.ffn_up.weight: value 24 of row 156 is no
 try 3 "$accelctl" eval --text "$src/README.md" --tokens 64 "$work/nan.gguf" --device cpu
 one_error "$work/nan.gguf: tensor blk.4.ffn_up.weight: value 24 of row 156 is not finite"
 
+# So are values that quantize copies, unless that is requested; quantized vectors are unpacked with the matrices.
+for name in nan inf negative-inf; do
+    for type in q8_0 f32; do
+        try 3 "$accelctl" quantize "$src/tests/fixtures/malformed/gguf-$name-scale.gguf" "$work/scale.gguf" $type
+        one_error "gguf-$name-scale.gguf: tensor b: value 0 of row 0 is not finite"
+    done
+    try 0 "$accelctl" quantize "$src/tests/fixtures/malformed/gguf-$name-scale.gguf" "$work/scale.gguf" f32 --keep b
+    has "1 tensor stays Q8_0: unchanged on request"
+done
+try 0 "$accelctl" quantize "$src/tests/fixtures/malformed/gguf-valid.gguf" "$work/scale.gguf" f32
+grep Q8_0 "$work/out" && fail "a vector in Q8_0 beside matrices in F32"
+
 # trace writes what it has, and names the first stage that is not finite.
 if command -v python3 >/dev/null; then
     python3 - "$f32" "$work" <<'END' || exit 99

@@ -224,10 +224,10 @@ one_error "-sys requires a value"
 try 0 "$accelctl" run "$f32" -dev none -n 8 --temp 0 -p "Once upon a time"
 grep -q "^placement .* on cpu:cpu0, 0 fallbacks$" "$work/err" || { cat "$work/err"; fail "-dev none is not the CPU"; }
 # What the page says of types that are not written: as TYPE, and where OUT was forgotten, whatever the case.
-for type in IQ3_M iq2_xxs TQ1_0 Q4_0_4_4; do
+for type in IQ3_M iq2_xxs TQ1_0 Q4_0_4_4 NVFP4 fp8 f8_e4m3; do
     try 2 "$accelctl" quantize "$f32" "$work/type.gguf" $type
-    one_error "the type $type of llama-quantize is not written here"
-    grep -qE "^  remedy: Q[234]_[0K](_M)? is the nearest in size" "$work/err" || fail "no nearest type for $type"
+    one_error "the type $type is not written here"
+    grep -qE "^  remedy: (Q[234]_[0K](_[SM])?|f8) is the nearest in size" "$work/err" || fail "no nearest type for $type"
 done
 for type in IQ3_M COPY tq1_0; do
     try 2 sh -c 'cd "$3" && exec "$1" quantize "$2" "$4"' sh "$accelctl" "$f32" "$work" $type
@@ -235,7 +235,7 @@ for type in IQ3_M COPY tq1_0; do
     [ ! -e "$work/$type" ] || fail "a file named $type was written"
 done
 try 2 "$accelctl" quantize -n "$f32" IQ3_M
-one_error "the type IQ3_M of llama-quantize is not written here"
+one_error "the type IQ3_M is not written here"
 
 # -fa takes one of its words alone: other words are arguments and options.
 try 0 "$accelctl" run -fa "$q8" -n 2 -p Once

@@ -657,6 +657,19 @@ done
 try 0 "$accelctl" run "$model" --greedy -n 1 -p Once --set memory.budget=900TiB
 grep -q "not honored: memory.budget=900.0 TiB, the plan may take" "$work/err" || { cat "$work/err"; fail "no note of a run"; }
 
+# Settings without effect: a run repeats the notes of its plan, unless it is quiet. Words of a driver have any case.
+for set in compute.activations=q8_row "cpu.layout=panels --set compute.activations=f32"; do
+    # shellcheck disable=SC2086 # options
+    try 0 "$accelctl" run "$q8" --device cpu -n 1 -p Once --set $set
+    grep -q "^note: .* changes nothing: .*; leave " "$work/err" || { cat "$work/err"; fail "no note of $set"; }
+    # shellcheck disable=SC2086 # options
+    try 0 "$accelctl" run "$q8" --device cpu -n 1 -p Once -q --set $set
+    [ ! -s "$work/err" ] || { cat "$work/err"; fail "a note with -q"; }
+done
+try 0 env ACCEL_CPU_ISA=Scalar "$accelctl" run "$q8" --device cpu -n 1 -p Once -q --set cpu.layout=ROWS --set cpu.simd=off
+try 2 "$accelctl" run "$q8" --device cpu -n 1 -p Once --set cpu.layout=panel
+one_error '"panel" is none of: auto rows panels; did you mean "panels"?'
+
 # Devices that a plan leaves idle, and the settings that use them.
 host="--host $src/tests/topologies/server-8-gpus.json"
 # shellcheck disable=SC2086 # words
@@ -1341,9 +1354,20 @@ grep -q "model.gguf was changed since, or is a copy" "$work/err" || fail "$(cat 
 mv "$model" "$work/moved.gguf"
 refused 3 "model.gguf is not there"
 grep -qF "name it where it is now, accelctl run MODEL --plan $work/other.json" "$work/err" || fail "$(cat "$work/err")"
-# A model that was moved or copied runs by its plan, if its size and header are those of the record.
+# A model that was moved or copied runs by its plan, if its size, header and end are those of the record.
 try 0 "$accelctl" run "$work/moved.gguf" --plan "$plan" -q --greedy -n 20
 cmp "$work/out" "$work/text" || fail "the run of a model that was moved"
+try 2 "$accelctl" run "$plan" "$work/moved.gguf"
+one_error "TEXT behind a plan is the text to continue, and this one is the name of a file"
+grep -q "remedy: accelctl run MODEL --plan FILE" "$work/err" || fail "no remedy"
+try 3 "$accelctl" run "$work/moved.gguf" --plan "$work/no.json"
+grep -qx "  remedy: check the path: accelctl plan MODEL --out FILE writes a plan" "$work/err" || fail "no remedy"
+cp "$work/moved.gguf" "$work/edited.gguf"
+printf 'x' | dd of="$work/edited.gguf" bs=1 seek=$(($(wc -c <"$work/edited.gguf") - 20)) conv=notrunc 2>/dev/null
+try 4 "$accelctl" run "$work/edited.gguf" --plan "$plan" -q -n 3
+one_error "the contents of the file differ"
+try 2 "$accelctl" plan "$model" --output "$work/no.json"
+grep -q "remedy: --out FILE writes the plan" "$work/err" || fail "no hint at --out"
 printf ' 1 ' >"$work/in"
 "$accelctl" chat "$work/moved.gguf" --plan "$plan" --chat-template chatml -q -n 1 <"$work/in" >"$work/out" 2>"$work/err" ||
     { cat "$work/err"; fail "a chat with a model that was moved"; }

@@ -296,8 +296,11 @@ static int32_t instance_open(struct accel_driver_instance *base, const char *id,
     (void)id;
     *out_device = NULL;
     in_slot("open");
-    if (setting_count != 0)
+    if (setting_count != 0) {
         direct.setting = settings[setting_count - 1];
+        snprintf(direct.setting_text, sizeof(direct.setting_text), "%s",
+                 direct.setting.text ? direct.setting.text : "");
+    }
     if (direct.no_handle)
         return ACCEL_OK;
     if (direct.open_code != ACCEL_OK)

@@ -35,7 +35,8 @@ struct direct_control {
     void (*on_slot)(const char *slot); /* called by attach, enumerate, open, compile, close, detach */
     void (*on_run)(void *data);        /* called by run, NULL: not */
     void *on_run_data;
-    struct accel_setting setting; /* the last one that open was given */
+    struct accel_setting setting; /* the last one that open was given, with its word in `setting_text` */
+    char setting_text[16];
 };
 
 extern struct direct_control direct;

@@ -582,7 +582,14 @@ static void settings_are_typed(void **state)
     given.value = "x";
     expect(b, accel_device_open(b->context, "direct", &given, 1, &device, &b->error), ACCEL_E_INVALID, "not a number");
     given = (struct accel_named_value){.key = "direct.mode", .value = "fas", .origin = "test"};
+    expect(b, accel_device_open(b->context, "direct", &given, 1, &device, &b->error), ACCEL_E_INVALID,
+           "\"fas\" is none of: slow fast; did you mean \"fast\"?");
+    given.value = "";
     expect(b, accel_device_open(b->context, "direct", &given, 1, &device, &b->error), ACCEL_E_INVALID, "slow fast");
+    given.value = "Fast";
+    expect(b, accel_device_open(b->context, "direct", &given, 1, &device, &b->error), ACCEL_OK, NULL);
+    assert_string_equal(direct.setting_text, "fast");
+    accel_device_free(device);
     given.key = "direct.none";
     expect(b, accel_device_open(b->context, "direct", &given, 1, &device, &b->error), ACCEL_E_NOT_FOUND, "no such");
     given.key = "other.none";

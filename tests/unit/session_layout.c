@@ -109,6 +109,16 @@ static void assert_memory(const struct run *a, const struct run *b)
     }
 }
 
+static bool has_no_effect(const struct run *run)
+{
+    const struct accel_plan *plan = accel_session_plan(run->session);
+
+    for (uint32_t i = 0; i < accel_plan_note_count(plan); i++)
+        if (strstr(accel_plan_note_get(plan, i)->text, "panels changes nothing") != NULL)
+            return true;
+    return false;
+}
+
 static uint32_t count_notes(const struct accel_session *session, const char *text)
 {
     const struct accel_plan_note *note;
@@ -186,6 +196,8 @@ static void the_same_text_in_either_layout(void **state)
         run_open(&panels, v->file, packed);
         assert_int_equal(planned(&panels, ACCEL_MEMORY_WEIGHTS) > planned(&rows, ACCEL_MEMORY_WEIGHTS),
                          v->packs && has_panels(&panels));
+        assert_int_equal(has_no_effect(&panels), !v->converts && !(v->packs && has_panels(&panels)));
+        assert_false(has_no_effect(&rows));
         assert_memory(&rows, &panels);
         write_text(&panels, NULL);
         write_text(&rows, &panels);

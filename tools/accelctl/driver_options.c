@@ -160,14 +160,14 @@ bool check_driver_option(const struct driver_option *option, const char *value, 
 
     errno = 0; /* the same values as accel_device_open accepts */
     if (o->type == ACCEL_OPTION_FLAG)
-        is_valid = has_word("true false 1 0", value, strlen(value));
+        is_valid = is_one_of("true false on off yes no 1 0", value);
     else if (o->type == ACCEL_OPTION_REAL)
         is_valid = isfinite(strtod(value, &end)) && errno == 0 && end != value && *end == '\0';
     else if (o->type == ACCEL_OPTION_INTEGER) {
         integer = strtoll(value, &end, 10);
         is_valid = errno == 0 && end != value && *end == '\0' && integer >= o->lowest && integer <= o->highest;
     } else if (o->choices != NULL)
-        is_valid = has_word(o->choices, value, strlen(value));
+        is_valid = is_one_of(o->choices, value);
     if (!is_valid)
         snprintf(why, size, "%s: \"%.60s\" is not %s", option->key, value,
                  driver_option_values(option, values, sizeof(values)));

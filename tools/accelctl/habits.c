@@ -254,6 +254,7 @@ static const struct {
     {"bench", "--delay --progress",
      "leave it out: progress is printed on a terminal, and there is no pause between tests"},
     {"bench", "-pg", "-d N measures decode with N tokens in the cache, -p N prefill"},
+    {"plan", "-o --output", "--out FILE writes the plan, which accelctl run FILE repeats"},
     {"plan", "-n --tokens --n-predict --n-gen --n-prompt",
      "a plan is for the whole context, -c N; --length N is the length of the texts, for profiles that depend on it"},
     {"", "-to --timeout",

@@ -324,6 +324,8 @@ void print_variable_notes(const struct accel_plan *plan)
 
 int open_model(const struct common *common, const struct wish *wish, struct opened *opened)
 {
+    /* Notes of a plan that its run repeats: the device, and settings without effect. */
+    static const char *const noted[] = {"device", "compute.activations", "cpu.layout"};
     struct accel_error error = {0};
     int code;
 
@@ -341,8 +343,8 @@ int open_model(const struct common *common, const struct wish *wish, struct open
     adopt_plan(opened);
     if (wish->runs && !wish->is_repeated) {
         opened->quiet = wish->quiet;
-        if (!wish->quiet)
-            print_start_notes(accel_model_plan_plan(opened->made), "device");
+        for (size_t i = 0; i < sizeof(noted) / sizeof(*noted) && !wish->quiet; i++)
+            print_start_notes(accel_model_plan_plan(opened->made), noted[i]);
         print_variable_notes(accel_model_plan_plan(opened->made));
     }
     if (wish->runs)

@@ -189,7 +189,7 @@ static int check_out(const struct quantize_options *chosen, char **arguments, st
     return -1;
 }
 
-/* Types of llama-quantize that are not written here, and the nearest type in size that is. */
+/* Types of llama-quantize and other programs that are not written here, and the nearest type that is. */
 static const struct {
     const char *names;
     const char *nearest;
@@ -198,9 +198,11 @@ static const struct {
     {"iq3_xs iq3_xxs", "Q3_K_S"},
     {"iq2_m iq2_s iq2_xs iq2_xxs iq1_m iq1_s q2_0 q1_0 tq2_0 tq1_0", "Q2_K"},
     {"q4_0_4_4 q4_0_4_8 q4_0_8_8", "Q4_0"},
+    {"nvfp4", "Q4_K_S"},
+    {"fp8 fp8_e4m3 fp8_e5m2 f8_e4m3 f8_e5m2 float8 e4m3 e5m2", "f8"},
 };
 
-/* Returns NULL if the word is no type of llama-quantize, or one that is written here. */
+/* Returns NULL if the word is no such type. */
 static const char *nearest_type(const char *type)
 {
     for (size_t i = 0; i < sizeof(other_types) / sizeof(*other_types); i++)
@@ -229,7 +231,7 @@ static int check_type(const struct accel_model_file *file, uint32_t json, const 
     if (is_one_of(words, type) || strstr(type, "_g") != NULL || strstr(type, "_row") != NULL)
         return -1;
     if (nearest_type(type) != NULL) {
-        snprintf(text, sizeof(text), "quantize: the type %.40s of llama-quantize is not written here", type);
+        snprintf(text, sizeof(text), "quantize: the type %.40s is not written here", type);
         snprintf(remedy, sizeof(remedy), "%s is the nearest in size; accelctl quantize --help lists the types",
                  nearest_type(type));
         return report_error_text(json, EXIT_USAGE, "usage", text, remedy);

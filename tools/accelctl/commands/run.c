@@ -638,6 +638,10 @@ static int run(int count, char **arguments, const struct command *command)
     }
     if (wrong == NULL)
         wrong = contradiction(&chosen, &remedy);
+    if (wrong == NULL && chosen.is_argument && is_plan_file(arguments[0]) && access(arguments[1], F_OK) == 0) {
+        wrong = "TEXT behind a plan is the text to continue, and this one is the name of a file";
+        remedy = "accelctl run MODEL --plan FILE runs a plan with a model that was moved; --prompt TEXT takes any text";
+    }
     chosen.common.json |= chosen.lines;
     if (wrong == NULL && chosen.escapes)
         wrong = expand_options(&chosen);
