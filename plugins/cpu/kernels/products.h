@@ -45,8 +45,11 @@ enum cpu_product_family {
 #define CPU_GEMM_ROW_TYPES(X) X(Q8_G128, q8_g128) X(PLANAR, planar)
 #define CPU_GEMM_UNPACKED(X)                                                                                           \
     CPU_GEMV_K_TYPES(X)                                                                                                \
-    CPU_ROW4_UNPACKED(X) X(MXFP4, mxfp4) X(PLANAR, planar) X(PLANAR_A, planar_a) X(IQ3_S, iq3_s) X(IQ3_XXS, iq3_xxs)   \
-        X(IQ2_XXS, iq2_xxs) X(IQ1_S, iq1_s) X(TQ2_0, tq2_0) X(TQ1_0, tq1_0)
+    CPU_ROW4_UNPACKED(X)                                                                                               \
+    X(MXFP4, mxfp4)                                                                                                    \
+    X(PLANAR, planar)                                                                                                  \
+    X(PLANAR_A, planar_a)                                                                                              \
+    X(IQ3_S, iq3_s) X(IQ3_XXS, iq3_xxs) X(IQ2_XXS, iq2_xxs) X(IQ1_S, iq1_s) X(TQ2_0, tq2_0) X(TQ1_0, tq1_0)
 
 /* Rows of x from which on the kernel stays the same. */
 #define CPU_PRODUCT_ROWS 49u
