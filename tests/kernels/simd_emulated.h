@@ -11,6 +11,9 @@
 
 #include <string.h>
 
+#undef _mm512_madd_epi16 /* SIMDe 0.7.4: a macro of four arguments */
+#define _mm512_madd_epi16(a, b) simde_mm512_madd_epi16(a, b)
+
 /* Defines a conversion of the first `count` elements of a vector. */
 #define SIMD_CONVERT(name, to_vector, to, from_vector, from, count)                                                    \
     static inline __attribute__((unused)) to_vector name(from_vector a)                                                \
