@@ -147,7 +147,7 @@ int32_t quantize_check(const struct accel_quantize_job *job, struct quantize_chu
     const uint64_t begin = chunk->row, bytes = chunk->rows;
     struct model_rows from;
     int32_t code = ACCEL_OK;
-    /* Whose type cannot be decoded is copied unread. */
+    /* A tensor whose type cannot be decoded is copied unread. */
     if (model_rows_of(tensor, tensor->type, &from) != ACCEL_OK || from.width == 0)
         return ACCEL_OK;
     code = quantize_buffer_grow(&chunk->values, from.width * sizeof(float), accel_model_file_path(job->file), error);

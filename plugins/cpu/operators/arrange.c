@@ -37,15 +37,9 @@ const char *cpu_moved_check(const struct sdk_kernel *kernel, const struct sdk_no
     return NULL;
 }
 
-/* Bytes of an element. */
-static uint64_t size_of(const struct sdk_tensor *tensor)
-{
-    return cpu_is_half(tensor->type) ? 2 : 4;
-}
-
 static void copy(const struct sdk_call *call, uint64_t to, const struct sdk_tensor *x, uint64_t from, uint64_t count)
 {
-    const uint64_t size = size_of(x);
+    const uint64_t size = cpu_value_bytes(x->type);
 
     memcpy((char *)call->outputs[0]->planes[0] + to * size, (const char *)x->planes[0] + from * size, count * size);
 }
@@ -174,7 +168,7 @@ void cpu_permute_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
 {
     const struct permutation p = permutation_of(call);
     const uint32_t last = p.rank - 1;
-    const uint64_t width = p.extent[last], size = size_of(call->inputs[0]);
+    const uint64_t width = p.extent[last], size = cpu_value_bytes(call->inputs[0]->type);
 
     for (uint64_t part = begin; part < end; part++) {
         uint64_t left = part, from = 0, to = 0, rows = 1;

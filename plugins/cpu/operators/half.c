@@ -16,7 +16,7 @@
 static void widen(const struct sdk_call *call, uint32_t type, const void *from, uint64_t at, uint64_t count, float *to)
 {
     const struct cpu_device *device = call->device;
-    const struct cpu_matrix table = {.plane = {(const char *)from + at * (cpu_is_half(type) ? 2 : 4)}, .type = type};
+    const struct cpu_matrix table = {.plane = {(const char *)from + at * cpu_value_bytes(type)}, .type = type};
     const int32_t row = 0;
 
     if (type != ACCEL_I32)
@@ -39,7 +39,7 @@ static int32_t cut(float x)
 static void narrow(const struct sdk_call *call, const float *from, uint32_t type, void *to, uint64_t at, uint64_t count)
 {
     const struct cpu_device *device = call->device;
-    const struct cpu_cache cache = {(char *)to + at * (cpu_is_half(type) ? 2 : 4), type, .row = count};
+    const struct cpu_cache cache = {(char *)to + at * cpu_value_bytes(type), type, .row = count};
     const int32_t slot = 0;
 
     if (type == ACCEL_F32 || type == ACCEL_F16)

@@ -125,6 +125,12 @@ static inline bool cpu_is_half(uint32_t type)
     return type == ACCEL_F16 || type == ACCEL_BF16;
 }
 
+/* Returns the bytes of a value of F32, I32, F16 or BF16. */
+static inline uint64_t cpu_value_bytes(uint32_t type)
+{
+    return cpu_is_half(type) ? 2 : 4;
+}
+
 static inline uint64_t cpu_least(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;

@@ -120,7 +120,7 @@ void cpu_gather_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
     const int32_t *index = call->inputs[1]->planes[0];
     uint64_t rows = x->dims[0];
     uint64_t row = x->rows * x->width / rows;
-    const uint64_t bytes = row * (cpu_is_half(x->type) ? 2 : 4);
+    const uint64_t bytes = row * cpu_value_bytes(x->type);
     const char *from = x->planes[0];
     char *to = call->outputs[0]->planes[0];
 

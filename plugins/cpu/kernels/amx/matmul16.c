@@ -5,8 +5,8 @@
  * weights and two of x give four tiles of sums, which are loaded and stored once per chunk. W needs no transposition: x
  * was transposed when it was staged, and the result is transposed at the end.
  *
- * INT8 tiles serve activations with one scale for a row (gemm8_row.c). Where blocks of 32 share a scale, a tile product
- * takes as long for 32 values as for 64, and its sums would have to be scaled per 32 by vector instructions, which
+ * INT8 tiles serve activations with one scale for a row (gemm8_row.c). With a scale for each block of 32, a tile
+ * product takes as long for 32 values as for 64, and vector instructions would have to scale its sums after each, which
  * takes longer than the products. BF16 also loses less than rounding x to 8 bits. Bound: operations, 512 multiply-adds
  * a cycle.
  */

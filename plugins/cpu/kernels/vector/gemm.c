@@ -163,16 +163,19 @@ GEMM(q4_g128, core_narrow8, MINIMUM_NONE, fill_block32(block32_q4_g128, w, first
 GEMM(q5_0, core_narrow16, MINIMUM_NONE, fill_staged(traits_q5_0, 16, -16, w->w, w->rows, first, count, out))
 GEMM(q5_1, core_narrow16, MINIMUM_BLOCK, fill_staged(traits_q5_1, 16, 0, w->w, w->rows, first, count, out))
 GEMM(mxfp4, core_narrow16, MINIMUM_NONE, fill_staged(traits_mxfp4, 16, -16, w->w, w->rows, first, count, out))
-GEMM(iq4_nl, core_wide, MINIMUM_NONE, fill_staged(traits_iq4_nl, 0, 0, w->w, w->rows, first, count, out))
-GEMM(iq4_xs, core_wide, MINIMUM_NONE, fill_staged(traits_iq4_xs, 0, 0, w->w, w->rows, first, count, out))
-#define GEMM_GRID(name)                                                                                                \
+
+/* Types that are unpacked to signed codes. */
+#define GEMM_SIGNED(name)                                                                                              \
     GEMM(name, core_wide, MINIMUM_NONE, fill_staged(traits_##name, 0, 0, w->w, w->rows, first, count, out))
-GEMM_GRID(iq3_s)
-GEMM_GRID(iq3_xxs)
-GEMM_GRID(iq2_xxs)
-GEMM_GRID(iq1_s)
-GEMM_GRID(tq2_0)
-GEMM_GRID(tq1_0)
+GEMM_SIGNED(iq4_nl)
+GEMM_SIGNED(iq4_xs)
+GEMM_SIGNED(iq3_s)
+GEMM_SIGNED(iq3_xxs)
+GEMM_SIGNED(iq2_xxs)
+GEMM_SIGNED(iq1_s)
+GEMM_SIGNED(tq2_0)
+GEMM_SIGNED(tq1_0)
+
 GEMM(q2_k, core_fine0, MINIMUM_HALF, fill_super(traits_q2_k, 0, w, first, count, out))
 GEMM(q3_k, core_fine4, MINIMUM_NONE, fill_super(traits_q3_k, 4, w, first, count, out))
 GEMM(q4_k, core_super0, MINIMUM_BLOCK, fill_super(traits_q4_k, 0, w, first, count, out))
@@ -185,9 +188,9 @@ GEMM(q6_k, core_fine32, MINIMUM_NONE, fill_super(traits_q6_k, 32, w, first, coun
     FILL(name##_wide, wide)                                                                                            \
     void CPU_NAME(gemm8_##name)(const struct cpu_matmul *call, size_t begin, size_t end)                               \
     {                                                                                                                  \
-        const struct gemm_recipe narrow = RECIPE(name, core, minimum),                                                 \
-                                 wide_ = RECIPE(name##_wide, core_wide, minimum);                                      \
-        CPU_NAME(gemm)(ACCEL_PLANAR_BITS(call->w.type) <= 4 ? narrow : wide_, call, begin, end);                       \
+        const struct gemm_recipe up_to_4 = RECIPE(name, core, minimum),                                                \
+                                 of_8 = RECIPE(name##_wide, core_wide, minimum);                                       \
+        CPU_NAME(gemm)(ACCEL_PLANAR_BITS(call->w.type) <= 4 ? up_to_4 : of_8, call, begin, end);                       \
     }
 
 GEMM_PLANAR(planar, core_narrow8, MINIMUM_NONE, 0, fill_block32(block32_of(w->w), w, first, count, out))

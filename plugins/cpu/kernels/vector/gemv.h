@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Private to the vector kernels: GEMV, matmul of few rows of act_q8 (products.c), bound by the bytes of W. One file per
- * family of types. 256-bit instructions for all x86 ISAs, with the dot-product instruction if the ISA has one.
+ * Private to the vector kernels: GEMV, matmul with batches of act_q8 up to the limits of products.c, bound by the bytes
+ * of W. One file per family of types. 256-bit instructions for all x86 ISAs, with the dot-product instruction if the
+ * ISA has one.
  */
 #ifndef CPU_VECTOR_GEMV_H
 #define CPU_VECTOR_GEMV_H

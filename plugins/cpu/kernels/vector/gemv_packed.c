@@ -307,8 +307,8 @@ CPU_INLINE void products256(const struct codec codec, const uint8_t *words, cons
 }
 
 #ifdef CPU_DOT32
-/* Whether the sums of both halves of a group are of 16 bits, and multiplied with their scales by one instruction: as
- * fast with several rows of x, for which scales become floats once, or slower. */
+/* Types whose groups have two sums of 16 bits, which one instruction multiplies with both scales. With several rows of
+ * x, for which scales become floats once, this is no faster. */
 #define IN_PAIRS(type, rows) ((rows) == 1 && ((type) == ACCEL_Q2_K || (type) == ACCEL_Q3_K))
 
 /* Adds such a group. */

@@ -17,7 +17,7 @@
 typedef void unpack_row_fn(const struct cpu_matrix *w, size_t j, size_t at, size_t values,
                            struct unpacked spans[SPANS]);
 
-/* What a type's weights have beside codes and scales; constants. */
+/* Parts of unpacked weights beside codes and scales; constants. */
 struct parts {
     int minimum;
     int codebook;
